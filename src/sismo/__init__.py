@@ -1,0 +1,39 @@
+"""sismo: a seismograph for neural-network training runs.
+
+    run = sismo.load("trainer_state.json")
+    print(sismo.diagnose(run).verdict)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sismo.postmortem import PostMortem
+    from sismo.records.types import Run
+    from sismo.signals.presets import Preset
+
+__all__ = ["diagnose", "load"]
+__version__ = "0.1.0"
+
+
+def load(path: str | Path, mapping: Mapping[str, str] | None = None) -> Run | list[Run]:
+    """Reads a log, a folder or a recorded run, whatever its format.
+
+    Returns one ``Run``, or a list when there are several in it. ``mapping`` is channel to column (``{"loss/train": "my_col"}``).
+    Raises ``SourceError`` when nothing in it can be read as a training run.
+    """
+    from sismo.sources import load as _load
+
+    runs = _load(path, mapping)
+    return runs[0] if len(runs) == 1 else runs
+
+
+def diagnose(run: Run, limits: Preset | None = None) -> PostMortem:
+    """What is wrong with a run, since when, why, and what to do first. See ``sismo.postmortem.PostMortem``."""
+    from sismo.judge import diagnose as _diagnose
+
+    return _diagnose(run, limits)

@@ -1,0 +1,214 @@
+"""The one document that sismo writes about a run: plain data, which every renderer prints and none computes.
+
+Sentences are templates with the numbers beside them, so that a renderer can translate the template and fill it afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sismo.records.channels import FAMILIES
+from sismo.records.types import Run
+from sismo.signals.types import Detector, Observation, State
+from sismo.tree.types import Answer, Diagnosis, Finding, Visit
+
+SCHEMA = "sismo.postmortem/1"
+
+_SURE = 0.75
+_LIKELY = 0.5
+"""Confidence from which a verdict says 'is' instead of 'probably', and 'probably' instead of 'possibly'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A sentence: an English template, and what fills it. ``str()`` gives the English sentence."""
+
+    template: str
+    numbers: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.template.format(**self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """One piece of evidence: the sentence, the signal and channel behind it, and the steps that it spans."""
+
+    signal: str
+    text: Text
+    channel: str = ""
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CauseItem:
+    """One cause as it is printed. ``consequence_of`` and ``twins`` hold ids of other causes."""
+
+    id: str
+    title: Text
+    statement: Text
+    severity: str
+    step: int | None
+    confidence: float
+    evidence: Sequence[EvidenceItem]
+    against: Sequence[EvidenceItem]
+    looked_for: Sequence[EvidenceItem]
+    open: Sequence[EvidenceItem]
+    first_action: Text
+    fixes: Sequence[Text]
+    confirm: Text
+    counter: Text
+    decider: Text | None
+    consequence_of: str = ""
+    twins: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WalkItem:
+    """One question on the walked path, with its answer and what that rests on."""
+
+    id: str
+    section: Text
+    asks: Text
+    answer: str
+    evidence: Sequence[EvidenceItem]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownItem:
+    """One question that stayed open: what is missing, and the one thing to do to get it."""
+
+    id: str
+    asks: Text
+    missing: Text
+    how: Text
+
+
+@dataclass(frozen=True, slots=True)
+class PostMortem:
+    """Everything that is said about one run.
+
+    ``healthy`` is True, False or None (could not be judged); ``severity`` is that of the worst finding or ``none``;
+    ``verdict`` is one sentence; ``facts`` are what was read (rows, steps, loss from and to).
+    """
+
+    path: str
+    name: str
+    source: str
+    preset: str
+    healthy: bool | None
+    severity: str
+    step: int | None
+    verdict: Text
+    facts: Sequence[Text]
+    causes: Sequence[CauseItem]
+    walk: Sequence[WalkItem]
+    unknown: Sequence[UnknownItem]
+    notes: Sequence[Text]
+    note_codes: Sequence[str] = ()
+    schema: str = SCHEMA
+
+
+def write(run: Run, diagnosis: Diagnosis, detectors: Mapping[str, Detector], preset: str) -> PostMortem:
+    """Turns a diagnosis into the document. ``detectors`` gives the sentences of the signals."""
+    first = diagnosis.first
+    return PostMortem(
+        path=run.path,
+        name=run.header.name,
+        source=run.header.source,
+        preset=preset,
+        healthy=diagnosis.healthy,
+        severity=max((f.severity for f in diagnosis.findings), key=lambda s: s.rank).value if first else "none",
+        step=first.step if first else None,
+        verdict=_verdict(run, diagnosis),
+        facts=_facts(run),
+        causes=[_cause(finding, detectors) for finding in diagnosis.findings],
+        walk=[_visit(visit, detectors) for visit in diagnosis.path],
+        unknown=[item for visit in diagnosis.open_questions for item in [_open(visit, detectors)]],
+        notes=[Text(note.text, note.numbers) for note in run.notes],
+        note_codes=[note.code for note in run.notes],
+    )
+
+
+def _verdict(run: Run, diagnosis: Diagnosis) -> Text:
+    loss = run.get("loss/train")
+    first = diagnosis.first
+    if first is not None and diagnosis.healthy is False:
+        numbers: dict[str, object] = {"title": first.cause.title, "id": first.cause.id, "step": first.step, "unit": run.header.step_unit}
+        if first.twins:
+            pair = " / ".join([first.cause.id, *first.twins])
+            return Text("Unknown between {pair}: {title}, or its look-alike; one check decides.", {**numbers, "pair": pair})
+        if first.confidence >= _SURE:
+            template = "{title} ({id})"
+        else:
+            template = "Probably: {title} ({id})" if first.confidence >= _LIKELY else "Possibly: {title} ({id})"
+        return Text(template + (", from {unit} {step}." if first.step is not None else "."), numbers)
+    if diagnosis.healthy is None or loss is None:
+        rows = 0 if loss is None else len(loss)
+        return Text("No verdict: there is not enough to judge by ({rows} rows of training loss).", {"rows": rows})
+    return Text("Healthy as far as this log shows: nothing at warning or worse over {rows} rows.", {"rows": len(loss)})
+
+
+def _facts(run: Run) -> list[Text]:
+    facts: list[Text] = []
+    for channel, label in (("loss/train", "training loss"), ("loss/val", "validation loss")):
+        series = run.get(channel)
+        if series is not None and len(series):
+            numbers = {"label": label, "first": float(series.values[0]), "last": float(series.values[-1]), "rows": len(series),
+                       "start": int(series.steps[0]), "end": int(series.steps[-1]), "unit": run.header.step_unit}  # fmt: skip
+            facts.append(Text("{label}: {first:.4g} to {last:.4g}, {rows} rows, {unit} {start} to {end}", numbers))
+    return facts
+
+
+def _cause(finding: Finding, detectors: Mapping[str, Detector]) -> CauseItem:
+    cause = finding.cause
+    return CauseItem(
+        id=cause.id,
+        title=Text(cause.title),
+        statement=Text(cause.statement),
+        severity=finding.severity.value,
+        step=finding.step,
+        confidence=finding.confidence,
+        evidence=[_evidence(observation, detectors) for observation in finding.evidence],
+        against=[_evidence(observation, detectors) for observation in finding.against],
+        looked_for=[_evidence(observation, detectors) for observation in finding.looked_for],
+        open=[_evidence(observation, detectors) for observation in finding.open],
+        first_action=Text(cause.first_action),
+        fixes=[Text(fix) for fix in cause.fixes],
+        confirm=Text(cause.confirm),
+        counter=Text(cause.counter),
+        decider=Text(cause.decider) if cause.decider else None,
+        consequence_of=finding.consequence_of,
+        twins=finding.twins,
+    )
+
+
+def _evidence(observation: Observation, detectors: Mapping[str, Detector]) -> EvidenceItem:
+    detector = detectors[observation.signal]
+    numbers = {**observation.numbers, "start": observation.start, "end": observation.end, "channel": observation.channel}
+    if observation.state is State.UNKNOWN:
+        text = Text("no {missing}", {"missing": observation.missing})
+    else:
+        text = Text(detector.present if observation.state is State.PRESENT else detector.absent, numbers)
+    return EvidenceItem(observation.signal, text, observation.channel, observation.start, observation.end)
+
+
+def _visit(visit: Visit, detectors: Mapping[str, Detector]) -> WalkItem:
+    deciding = [o for o in visit.observations if visit.answer is not Answer.YES or o.state is State.PRESENT]
+    return WalkItem(
+        id=visit.node.id,
+        section=Text(visit.node.section),
+        asks=Text(visit.node.asks),
+        answer=visit.answer.value,
+        evidence=[_evidence(observation, detectors) for observation in deciding],
+    )
+
+
+def _open(visit: Visit, detectors: Mapping[str, Detector]) -> UnknownItem:
+    blocking = next(o for o in visit.observations if o.state is State.UNKNOWN)
+    detector = detectors[blocking.signal]
+    family = FAMILIES.get(blocking.missing.partition("/")[0])
+    how = detector.how or (family.record if family else "") or "record the run with sismo.Recorder"
+    return UnknownItem(visit.node.id, Text(visit.node.asks), Text(blocking.missing), Text(how))

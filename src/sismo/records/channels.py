@@ -1,0 +1,95 @@
+"""The names that a measurement can have: the only metric vocabulary in sismo.
+
+A channel is written ``family`` or ``family/member``: ``loss/train``, ``lr/0``, ``act_mean_abs/blocks.3.mlp``.
+Sources and the recorder emit these names and nothing else; the key that the log used is kept beside the numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What one kind of measurement is.
+
+    Attributes:
+        name: first part of the channel name.
+        unit: unit of the values, ``1`` for a plain number.
+        scope: what a member names: ``run`` (fixed members), ``group``, ``layer``, ``param``, ``head``, ``class``, ``term``, ``rank``, ``name``.
+        better: the direction that is good: ``lower``, ``higher`` or ``none``.
+        about: one sentence.
+        record: how a user gets it into the log or the recorder, as an instruction.
+    """
+
+    name: str
+    unit: str
+    scope: str
+    better: str
+    about: str
+    record: str = ""
+
+
+_FAMILIES = (
+    Family("loss", "nat", "run", "lower", "Training loss (train) and validation loss (val).",
+           "log the training loss at every optimizer step, and the validation loss at every evaluation"),
+    Family("loss_val", "nat", "name", "lower", "Validation loss of one named evaluation set.",
+           "log one validation loss per evaluation set"),
+    Family("loss_term", "nat", "term", "lower", "One term of a training loss that is a sum.",
+           "log every term of the loss beside their sum"),
+    Family("loss_term_val", "nat", "term", "lower", "One term of a validation loss that is a sum.",
+           "log every term of the validation loss"),
+    Family("loss_class", "nat", "class", "lower", "Training loss of one class or domain.",
+           "log the loss per class or per domain"),
+    Family("loss_rank", "nat", "rank", "lower", "Training loss as one rank saw it.",
+           "log the loss on every rank before it is averaged"),
+    Family("lr", "1", "group", "none", "Learning rate of one parameter group.",
+           "log scheduler.get_last_lr() at every step"),
+    Family("grad_norm", "1", "run", "none", "Global L2 norm of the gradient before (pre) and after (post) clipping.",
+           "log the value that clip_grad_norm_ returns (the norm before clipping) at every step"),
+    Family("grad_norm_group", "1", "group", "none", "L2 norm of the gradient of one parameter group or block, before clipping.",
+           "log the gradient norm per parameter group"),
+    Family("loss_scale", "1", "run", "none", "The factor of dynamic loss scaling.",
+           "log scaler.get_scale() at every step"),
+    Family("skipped", "step", "run", "none", "Optimizer steps that were skipped since the last row.",
+           "log the steps that the scaler skipped"),
+    Family("nonfinite", "step", "run", "none", "Steps with a non-finite loss since the last row.",
+           "log the number of non-finite steps"),
+    Family("weight_norm", "1", "group", "none", "L2 norm of the weights of one parameter group.",
+           "log the weight norm per parameter group every 10 steps"),
+    Family("update_ratio", "1", "group", "none", "L2 norm of the update over that of the weights, per parameter group.",
+           "log the update-to-weight ratio per parameter group"),
+    Family("adam_rms", "1", "group", "none", "Adam's RMS_t = sqrt(mean(g^2 / v)).", "record with sismo.Recorder"),
+    Family("act_mean_abs", "1", "layer", "none", "Mean absolute activation of one layer.", "record with sismo.Recorder"),
+    Family("act_max_abs", "1", "layer", "none", "Largest absolute activation of one layer.", "record with sismo.Recorder"),
+    Family("act_nonfinite", "count", "layer", "none", "Non-finite activations of one layer.", "record with sismo.Recorder"),
+    Family("act_near_limit", "share", "layer", "none", "Share of activations near the dtype's limit.", "record with sismo.Recorder"),
+    Family("spectral", "1", "param", "none", "Largest singular value of one weight matrix.", "record with sismo.Recorder"),
+    Family("dead_units", "share", "layer", "lower", "Share of units that never fired in the window.", "record with sismo.Recorder"),
+    Family("head_entropy", "share", "head", "none", "Attention entropy over log(visible keys).", "record with sismo.Recorder"),
+    Family("head_max_logit", "1", "head", "none", "Largest attention logit of one head.", "record with sismo.Recorder"),
+    Family("grad_zero_share", "share", "run", "none", "Share of gradient entries that are exactly zero.", "record with sismo.Recorder"),
+    Family("batch", "1", "name", "none", "A measurement of the input batch: length, rarity, repeats, non-finite inputs, share of labels.",
+           "record with sismo.Recorder"),
+    Family("epoch", "epoch", "run", "none", "Epoch, as a fraction where the log has it.", ""),
+    Family("metric", "1", "name", "none", "Anything else that the log had numbers for.", ""),
+)  # fmt: skip
+
+FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
+
+LOSS_TRAIN = "loss/train"
+LOSS_VAL = "loss/val"
+GRAD_NORM_PRE = "grad_norm/pre"
+GRAD_NORM_POST = "grad_norm/post"
+LOSS_SCALE = "loss_scale"
+LR = "lr/0"
+
+
+def family_of(channel: str) -> Family:
+    """The family of a channel name. Raises KeyError when the name is not in the vocabulary."""
+    return FAMILIES[channel.partition("/")[0]]
+
+
+def is_channel(name: str) -> bool:
+    """Whether a name is in the vocabulary (its family exists; members are free)."""
+    return name.partition("/")[0] in FAMILIES

@@ -1,0 +1,1 @@
+"""What the numbers say: statistics over series, and the detectors that turn them into observations."""

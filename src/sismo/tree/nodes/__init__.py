@@ -1,0 +1,1 @@
+"""The questions, one branch of a tree per file."""

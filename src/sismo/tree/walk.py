@@ -1,0 +1,134 @@
+"""The walk: from observations through the questions to causes, ranked with evidence for and against.
+
+The walk follows yes, no and unknown edges; an unknown leaves every edge that it names open. A cause that the walk reaches is named
+when what it needs is present and nothing that rules it out is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from sismo.signals.types import Observation, State
+from sismo.tree import catalogue
+from sismo.tree.types import Answer, Cause, Diagnosis, Finding, Node, Severity, Visit
+
+JUDGED = "loss-readable"
+"""The signal that says whether there is enough of a loss to judge a run by."""
+
+_CEILING = 0.95
+"""A log alone never makes a cause certain."""
+
+_TWIN_MARGIN = 0.15
+"""Twins closer than this in confidence are named as a pair."""
+
+
+def walk(observations: Mapping[str, Observation]) -> Diagnosis:
+    """Walks both trees. Returns the path, the causes found, and whether the run could be judged."""
+    path, leaves = _visit(observations)
+    findings = _rank([finding for cause in leaves if (finding := _judge(cause, observations))])
+    judged = observations[JUDGED].state is State.PRESENT
+    worst = max((finding.severity.rank for finding in findings), default=0)
+    healthy = False if worst >= Severity.WARNING.rank else (True if judged else None)
+    return Diagnosis(tuple(findings), tuple(path), healthy, judged)
+
+
+def answer(node: Node, observations: Mapping[str, Observation]) -> Answer:
+    """Yes when any signal of the question is present, no when all are absent, unknown otherwise."""
+    states = [observations[signal].state for signal in node.signals]
+    if State.PRESENT in states:
+        return Answer.YES
+    return Answer.NO if all(state is State.ABSENT for state in states) else Answer.UNKNOWN
+
+
+def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[Cause]]:
+    """Depth first from every root. Each question is asked once, each cause reached once."""
+    known, causes = catalogue.nodes(), catalogue.causes()
+    path: dict[str, Visit] = {}
+    leaves: dict[str, Cause] = {}
+    pending = [root for tree in reversed(catalogue.trees().values()) for root in reversed(tree.roots)]
+    while pending:
+        name = pending.pop()
+        if name in causes:
+            leaves.setdefault(name, causes[name])
+            continue
+        if name in path:
+            continue
+        node = known[name]
+        said = answer(node, observations)
+        path[name] = Visit(node, said, tuple(observations[signal] for signal in node.signals))
+        follow = {Answer.YES: node.yes, Answer.NO: node.no, Answer.UNKNOWN: node.unknown}[said]
+        pending.extend(reversed(follow))
+    return list(path.values()), list(leaves.values())
+
+
+def _judge(cause: Cause, observations: Mapping[str, Observation]) -> Finding | None:
+    """The finding that a cause amounts to, or None when its evidence is not there."""
+
+    def seen(signals: Iterable[str], state: State) -> tuple[Observation, ...]:
+        return tuple(observations[signal] for signal in signals if observations[signal].state is state)
+
+    needed = seen(cause.needs, State.PRESENT)
+    alternatives = seen(cause.needs_any, State.PRESENT)
+    if len(needed) < len(cause.needs) or (cause.needs_any and not alternatives) or seen(cause.vetoes, State.PRESENT):
+        return None
+    helping = [weight for weight in cause.supports if observations[weight.signal].state is State.PRESENT]
+    hurting = [weight for weight in cause.against if observations[weight.signal].state is State.PRESENT]
+    core = [*needed, *alternatives]
+    clarity = min((observation.strength for observation in core), default=1.0)
+    gained = sum(weight.weight * observations[weight.signal].strength for weight in helping)
+    lost = sum(weight.weight for weight in hurting)
+    confidence = min(_CEILING, max(0.05, cause.base * clarity + gained - lost))
+    severity = cause.severity
+    for signal, level in cause.raised_by:
+        if observations[signal].state is State.PRESENT and level.rank > severity.rank:
+            severity = level
+    evidence = [*core, *(observations[weight.signal] for weight in sorted(helping, key=lambda weight: -weight.weight))]
+    raising = [observations[signal] for signal, _ in cause.raised_by if observations[signal].state is State.PRESENT]
+    counter = [*(weight.signal for weight in cause.against), *cause.vetoes]
+    return Finding(
+        cause=cause,
+        severity=severity,
+        step=next((observation.start for observation in core if observation.start is not None), None),
+        confidence=round(confidence, 2),
+        evidence=tuple({observation.signal: observation for observation in [*evidence, *raising]}.values()),
+        against=tuple(observations[weight.signal] for weight in hurting),
+        looked_for=seen(counter, State.ABSENT),
+        open=seen([*(weight.signal for weight in cause.supports), *counter], State.UNKNOWN),
+    )
+
+
+def _rank(findings: list[Finding]) -> list[Finding]:
+    """Worst first, then surest, then earliest; a consequence stands after everything that is none."""
+    linked = [_with_origin(finding, findings) for finding in findings]
+    linked = [_with_twins(finding, linked) for finding in linked]
+
+    def order(finding: Finding) -> tuple[bool, int, float, float]:
+        step = float("inf") if finding.step is None else finding.step
+        return (bool(finding.consequence_of), -finding.severity.rank, -finding.confidence, step)
+
+    return sorted(linked, key=order)
+
+
+def _with_origin(finding: Finding, findings: list[Finding]) -> Finding:
+    for other in findings:
+        if finding.cause.id in other.cause.explains and finding.cause.id != other.cause.id:
+            before = other.step is None or finding.step is None or other.step <= finding.step
+            mutual = other.cause.id in finding.cause.explains
+            if before and other.severity.rank >= finding.severity.rank and not (mutual and finding.confidence >= other.confidence):
+                return replace(finding, consequence_of=other.cause.id)
+    return finding
+
+
+def _with_twins(finding: Finding, findings: list[Finding]) -> Finding:
+    if finding.consequence_of:
+        return finding
+    close = tuple(
+        other.cause.id
+        for other in findings
+        if other.cause.id in finding.cause.twins
+        and not other.consequence_of
+        and other.severity is finding.severity
+        and abs(other.confidence - finding.confidence) <= _TWIN_MARGIN
+    )
+    return replace(finding, twins=close)
