@@ -5,3 +5,222 @@ observations: the statistics take their input in chunks of any size, and a row i
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sismo.records.channels import LOSS_SCALE, LR
+from sismo.records.types import Event, Header, Run, Series, Steps, Values
+from sismo.signals import scale as scales
+from sismo.signals import schedule as schedules
+from sismo.signals.nonfinite import NonfiniteTracker, Span
+from sismo.signals.scale import ScaleHistory
+from sismo.signals.schedule import Schedule
+from sismo.signals.spikes import Spike, SpikeRule, SpikeTracker
+from sismo.signals.trend import Trend, finite, recent_trend
+
+_LEAST_RECOVER_ROWS = 10
+"""Rows that a spike is given to come back, however sparse the log: fewer could not tell a recovery from noise."""
+_INTERVAL_ROWS = 32
+"""Rows after which the interval of a channel is known. Fixed, so that a live view and one of a whole run use the same."""
+
+
+class _Column:
+    """The rows of one channel, and how far each tracker has read them."""
+
+    def __init__(self, channel: str, source_key: str = "") -> None:
+        self.channel = channel
+        self.source_key = source_key
+        self.steps: Steps = np.empty(64, dtype=np.int64)
+        self.values: Values = np.empty(64, dtype=np.float64)
+        self.rows = 0
+        self.spikes: SpikeTracker | None = None
+        self.spikes_read = 0
+        self.nonfinite = NonfiniteTracker()
+        self.nonfinite_read = 0
+        self.cache: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, series: Series) -> _Column:
+        """A column that holds a whole series; its arrays are not copied."""
+        column = cls(series.channel, series.source_key)
+        column.steps, column.values, column.rows = series.steps, series.values, len(series)
+        column.cache["series"] = series
+        return column
+
+    def append(self, step: int, value: float) -> None:
+        if self.rows and step <= int(self.steps[self.rows - 1]):
+            raise ValueError(f"{self.channel}: step {step} comes after step {int(self.steps[self.rows - 1])}")
+        if self.rows == self.steps.size:
+            self.steps, self.values = _grown(self.steps), _grown(self.values)
+        self.steps[self.rows] = step
+        self.values[self.rows] = value
+        self.rows += 1
+        self.cache.clear()
+
+    def series(self) -> Series:
+        return self.cached("series", lambda: Series(self.channel, self.steps[: self.rows], self.values[: self.rows], self.source_key))
+
+    def finite(self) -> Series:
+        return self.cached("finite", lambda: finite(self.series()))
+
+    def cached(self, name: str, work_out: Callable[[], Any]) -> Any:
+        if name not in self.cache:
+            self.cache[name] = work_out()
+        return self.cache[name]
+
+
+def _grown(array: Any) -> Any:
+    larger = np.empty(max(64, 2 * array.size), dtype=array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
+class View:
+    """The series, events and header of one run, whole or so far.
+
+    Thresholds are read from ``limits`` by name. Those that the statistics themselves use: ``spike-window`` (100 steps), ``spike-sigma`` (3),
+    ``spike-confirm-z`` (5; 0 reads the user's document to the letter and confirms nothing), ``spike-recover-sigma`` (0.5),
+    ``spike-recover-steps`` (50), ``trend-steps`` (200), ``lr-jump`` (0.05), ``lr-rise`` (0.2).
+    """
+
+    def __init__(self, limits: Mapping[str, float], header: Header) -> None:
+        self._limits = limits
+        self._header = header
+        self._columns: dict[str, _Column] = {}
+        self._events: list[Event] = []
+        self._scale: tuple[ScaleHistory | None] | None = None
+        self._last_step = -1
+
+    @classmethod
+    def of(cls, run: Run, limits: Mapping[str, float]) -> View:
+        """A view of a run that is there whole."""
+        view = cls(limits, run.header)
+        view._events.extend(run.events)
+        view._columns.update((name, _Column.of(series)) for name, series in run.series.items())
+        view._last_step = max(
+            [int(series.steps[-1]) for series in run.series.values() if len(series)] + [event.step for event in run.events], default=-1
+        )
+        return view
+
+    def update(self, step: int, values: Mapping[str, float]) -> None:
+        """One row of a run in progress. Steps of a channel must rise."""
+        for channel, value in values.items():
+            column = self._columns.get(channel)
+            if column is None:
+                column = self._columns[channel] = _Column(channel)
+            column.append(step, value)
+        self._last_step = max(self._last_step, step)
+        self._scale = None
+
+    def event(self, event: Event) -> None:
+        """Something that happened in a run in progress."""
+        self._events.append(event)
+        self._last_step = max(self._last_step, event.step)
+        self._scale = None
+
+    @property
+    def header(self) -> Header:
+        """What is known of the run besides its numbers."""
+        return self._header
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Everything that happened, in the order in which it was told."""
+        return tuple(self._events)
+
+    @property
+    def last_step(self) -> int:
+        """The last step of any channel or event; -1 where there is none."""
+        return self._last_step
+
+    def limit(self, name: str) -> float:
+        """A threshold by name. Raises KeyError naming it where there is no such threshold."""
+        try:
+            return self._limits[name]
+        except KeyError:
+            raise KeyError(f"no threshold is called {name!r}") from None
+
+    def series(self, channel: str) -> Series | None:
+        """All rows of a channel; None where it was never logged."""
+        column = self._columns.get(channel)
+        return column.series() if column is not None else None
+
+    def finite(self, channel: str) -> Series | None:
+        """The rows of a channel with a finite value; None where it was never logged."""
+        column = self._columns.get(channel)
+        return column.finite() if column is not None else None
+
+    def family(self, name: str) -> list[Series]:
+        """All series of a family, in the order of the log."""
+        return [column.series() for channel, column in self._columns.items() if channel.partition("/")[0] == name]
+
+    def rows(self, channel: str) -> int:
+        """Rows of a channel, finite or not; 0 where it was never logged."""
+        column = self._columns.get(channel)
+        return column.rows if column is not None else 0
+
+    def spikes(self, channel: str) -> tuple[Spike, ...]:
+        """The spikes of a channel; none where it was never logged."""
+        column = self._columns.get(channel)
+        return column.cached("spikes", lambda: self._spikes(column)) if column is not None else ()
+
+    def nonfinite(self, channel: str) -> tuple[Span, ...]:
+        """The stretches of a channel that are NaN or infinite; none where it was never logged."""
+        column = self._columns.get(channel)
+        if column is None:
+            return ()
+        if column.nonfinite_read < column.rows:
+            fresh = slice(column.nonfinite_read, column.rows)
+            column.nonfinite.extend(column.steps[fresh], column.values[fresh])
+            column.nonfinite_read = column.rows
+        return column.nonfinite.spans
+
+    def trend(self, channel: str) -> Trend | None:
+        """The trend of a channel over the last ``trend-steps`` steps; None with too few rows."""
+        column = self._columns.get(channel)
+        if column is None:
+            return None
+        return column.cached("trend", lambda: recent_trend(column.finite(), int(self._limits.get("trend-steps", 200))))
+
+    def schedule(self, channel: str = LR) -> Schedule | None:
+        """The shape of a learning-rate channel; None with fewer than 2 rows."""
+        column = self._columns.get(channel)
+        if column is None:
+            return None
+        jump, rise = self._limits.get("lr-jump", 0.05), self._limits.get("lr-rise", 0.2)
+        return column.cached("schedule", lambda: schedules.describe(column.finite(), jump, rise))
+
+    def scale(self) -> ScaleHistory | None:
+        """What the loss scale did; None where nothing is known of it."""
+        if self._scale is None:
+            overflows = [event for event in self._events if event.kind == "overflow"]
+            self._scale = (scales.describe(self.series(LOSS_SCALE), overflows, self._skipped(), self._last_step),)
+        return self._scale[0]
+
+    def _skipped(self) -> Series | None:
+        return next(iter(self.family("skipped")), None)
+
+    def _spikes(self, column: _Column) -> tuple[Spike, ...]:
+        if column.spikes is None:
+            column.spikes = SpikeTracker(self._rule(column))
+        fresh = slice(column.spikes_read, column.rows)
+        column.spikes.extend(column.steps[fresh], column.values[fresh])
+        column.spikes_read = column.rows
+        return column.spikes.spikes
+
+    def _rule(self, column: _Column) -> SpikeRule:
+        get = self._limits.get
+        confirm_z = get("spike-confirm-z", 5.0)
+        recover = max(int(get("spike-recover-steps", 50)), 1)
+        return SpikeRule(
+            window=int(get("spike-window", 100)),
+            nominate_sigma=get("spike-sigma", 3.0),
+            confirm_z=confirm_z if confirm_z > 0 else 5.0,
+            recover_sigma=get("spike-recover-sigma", 0.5),
+            recover_rows=recover,
+            rebaseline_rows=recover,
+            confirm=confirm_z > 0,
+        )

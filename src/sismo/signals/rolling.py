@@ -1,0 +1,136 @@
+"""Moments of every trailing window, and robust scales.
+
+The moments come from a tree that doubles: windows of 1, 2, 4 … values, each the combination of two halves (Chan, Golub and LeVeque 1979,
+"Updating formulae and a pairwise algorithm for computing sample variances"). Unlike cumulative sums this does not cancel (a loss of
+1e-21 and a grad norm of 1e14 fare alike), and every step is elementwise, so the result for a window depends on nothing but its own values:
+however the input was cut into chunks, the bits are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+TO_SIGMA = 1.4826
+"""MAD to standard deviation, for a Gaussian."""
+TINY = 1e-8
+"""The least scale that a difference is measured with (FIELD, rules for all detectors)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Of windows that slide by one row; entry ``i`` is the window that starts at row ``i``.
+
+    Attributes:
+        window: rows in each.
+        mean: arithmetic mean.
+        squares: sum of squared deviations from the mean.
+        products: sum of products of the deviations of row number and value.
+    """
+
+    window: int
+    mean: Floats
+    squares: Floats
+    products: Floats
+
+    @property
+    def _times(self) -> float:
+        return self.window * (self.window * self.window - 1) / 12.0
+
+    @property
+    def std(self) -> Floats:
+        """Population standard deviation."""
+        return np.sqrt(self.squares / self.window)
+
+    @property
+    def slope(self) -> Floats:
+        """Least-squares slope per row; 0 for a window of one."""
+        return self.products / self._times if self.window > 1 else np.zeros_like(self.mean)
+
+    @property
+    def residual_std(self) -> Floats:
+        """Standard deviation about the least-squares line, with two degrees of freedom taken off."""
+        if self.window < 3:
+            return np.zeros_like(self.mean)
+        left = self.squares - self.products * self.products / self._times
+        return np.sqrt(np.maximum(left, 0.0) / (self.window - 2))
+
+    @property
+    def forecast(self) -> Floats:
+        """Where the least-squares line is one row after the window."""
+        return self.mean + self.slope * (0.5 * (self.window + 1))
+
+    def tail(self, count: int) -> Moments:
+        """The last ``count`` windows."""
+        cut = self.mean.size - count
+        return Moments(self.window, self.mean[cut:], self.squares[cut:], self.products[cut:])
+
+
+def trailing_moments(values: Floats, window: int) -> Moments:
+    """Moments of every full window of ``values``: ``len(values) - window + 1`` of them."""
+    return moments_pyramid(values, window)[0]
+
+
+def moments_pyramid(values: Floats, window: int, short: int = 0) -> tuple[Moments, Moments | None]:
+    """Moments for a window and, from the same tree, for a shorter one that is a power of two (0: none).
+
+    100 is built as 64 + 32 + 4: seven doublings and two joins.
+    """
+    if window < 1 or (short and short & (short - 1)):
+        raise ValueError(f"window {window} must be at least 1, and short {short} a power of two")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    level = Moments(1, values, np.zeros_like(values), np.zeros_like(values))
+    whole: Moments | None = None
+    brief: Moments | None = None
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        while True:
+            if window & level.window:
+                # The larger part is the later one here, so each window reads: small parts first, in order of time.
+                whole = level if whole is None else _join(whole, level)
+            if level.window == short:
+                brief = level
+            if level.window * 2 > window:
+                break
+            level = _join(level, level)
+    assert whole is not None
+    return whole, brief
+
+
+def _join(first: Moments, second: Moments) -> Moments:
+    """Windows made of one of ``first`` and, right after it, one of ``second``."""
+    before, after = first.window, second.window
+    total = before + after
+    count = max(second.mean.size - before, 0)
+    weight = before * after / total
+    mean = first.mean[:count]
+    delta = second.mean[before:] - mean
+    squares = first.squares[:count] + second.squares[before:]
+    products = first.products[:count] + second.products[before:]
+    share = delta * weight
+    products += share * (0.5 * total)
+    share *= delta
+    squares += share
+    delta *= after / total
+    delta += mean
+    return Moments(total, delta, squares, products)
+
+
+def median(values: Floats) -> float:
+    """Median as a plain float; NaN for no values."""
+    return float(np.median(values)) if values.size else float("nan")
+
+
+def mad(values: Floats) -> float:
+    """Median absolute deviation from the median, not scaled."""
+    return median(np.abs(values - median(values)))
+
+
+def robust_scale(values: Floats, floor: float = 0.01) -> float:
+    """max(1.4826 MAD, ``floor`` |median|, 1e-8): the spread of the bulk, never 0 (FIELD, rules for all detectors)."""
+    if not values.size:
+        return TINY
+    return max(TO_SIGMA * mad(values), floor * abs(median(values)), TINY)
