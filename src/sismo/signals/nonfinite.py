@@ -87,29 +87,6 @@ class NonfiniteTracker:
         return self._open is not None
 
 
-def spans(self) -> tuple[Span, ...]:
-        """All spans so far, in order; the last one may still be growing."""
-        if self._open is None:
-            return tuple(self._done)
-        start, end, rows, bits = self._open
-        return (*self._done, Span(start, end, rows, _KINDS[bits]))
-
-    @property
-    def share(self) -> float:
-        """Share of all rows that are not finite; 0 without rows."""
-        return self._bad / self._rows if self._rows else 0.0
-
-    @property
-    def forever(self) -> bool:
-        """Whether the last row is not finite, so that the series never came back."""
-        return self._open is not None
-
-
-def _bits(values: Values) -> int:
-    nans = bool(np.any(np.isnan(values)))
-    return (1 if nans else 0) | (2 if bool(np.any(np.isinf(values))) else 0)
-
-
 def spans(steps: Steps, values: Values) -> tuple[Span, ...]:
     """The non-finite spans of a whole series."""
     tracker = NonfiniteTracker()
