@@ -1,0 +1,64 @@
+# Each target sets up what it needs: the stamp makes .venv once, and again when the project's requirements change.
+SHELL := bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+EXAMPLES = $(sort $(filter-out %.py %.md,$(wildcard examples/*)))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast lint types format check cases bench examples messages golden docs clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv with sismo and everything that developing it needs
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## diagnose the example logs and print the verdicts
+	@$(BIN)/sismo diagnose --fail-on never $(EXAMPLES)
+
+test: $(STAMP) ## run every test, slow ones too
+	$(BIN)/python -m pytest
+
+test-fast: $(STAMP) ## run the tests that take no more than a few seconds
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(STAMP) ## ruff, pyright and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## let ruff lay out and repair what it can
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+check: lint test-fast ## lint and the fast tests: run it before each commit
+
+cases: $(STAMP) ## how often the right cause comes first on real logs (needs the case files; see docs)
+	$(BIN)/python -m sismo.bench.cases
+
+bench: $(STAMP) ## synthetic faults, false alarms and speed
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m sismo.bench.faults
+	$(BIN)/python -m sismo.bench.speed
+
+examples: $(STAMP) ## write the example logs again (deterministic)
+	$(BIN)/python examples/make_examples.py
+
+messages: $(STAMP) ## gather every sentence into the Spanish catalogue and compile it
+	$(BIN)/python tools/messages.py
+
+docs: $(STAMP) ## write docs/reference from the catalogue
+	$(BIN)/python tools/reference.py
+
+golden: $(STAMP) ## write the expected reports in tests/golden again; read the diff before committing it
+	SISMO_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/golden
+
+clean: ## remove .venv and all caches
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

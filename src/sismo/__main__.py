@@ -1,0 +1,6 @@
+"""``python -m sismo``."""
+
+from sismo.cli.main import main
+
+if __name__ == "__main__":
+    main()

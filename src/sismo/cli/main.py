@@ -1,0 +1,76 @@
+"""The entry point: finds the subcommands, and turns every way to end into an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from typing import NoReturn
+
+import click
+
+from sismo import __version__
+from sismo.cli import commands
+from sismo.cli.console import complain, flush
+from sismo.errors import EXIT_FAILED, SismoError
+
+INTERRUPTED = 130
+"""What a shell expects of a program that was ended with Ctrl-C."""
+
+
+class _Commands(click.Group):
+    """Subcommands by being there: one module in ``commands/`` each, imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        return importlib.import_module(f"{commands.__name__}.{cmd_name}").COMMAND
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog="""\b
+Examples:
+  sismo diagnose trainer_state.json
+  sismo diagnose train.log --json | jq '.runs[].causes[0].id'
+  sismo explain missing-warmup
+
+Exit codes: 0 nothing found, 1 something found, 2 it could not be done.""",
+)
+@click.version_option(__version__, prog_name="sismo", message="%(prog)s %(version)s")
+def cli() -> None:
+    """A seismograph for training runs.
+
+    Reads the log that you already have, names what broke the run with its evidence, since when, and says what to do first.
+    """
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Runs the command line on arguments (the process's own when None). Returns the exit code and never raises."""
+    try:
+        result = cli.main(arguments, prog_name="sismo", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return EXIT_FAILED
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted")
+        return INTERRUPTED
+    except SismoError as error:
+        complain(str(error))
+        return error.exit_code
+    except Exception:  # a bug of ours must not end with the exit code that means "something found"
+        sys.excepthook(*sys.exc_info())
+        complain("this is a bug in sismo; please report it with the lines above")
+        return EXIT_FAILED
+
+
+def main() -> NoReturn:
+    """Runs the command line and ends the process."""
+    code = run()
+    flush()
+    sys.exit(code)

@@ -1,0 +1,9 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import click
+
+lang = click.option("--lang", type=click.Choice(["en", "es"]), help="Language of the report.  [default: that of the environment]")
+
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document instead of text.")

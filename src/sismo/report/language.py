@@ -1,0 +1,95 @@
+"""Sentences in the reader's language. Message ids are the English templates, so English needs no catalogue at all."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sismo.errors import UsageError
+from sismo.postmortem import Text
+
+LANGUAGES = ("en", "es")
+
+LOCALE = Path(__file__).parent / "locale"
+
+_NOTHING = "?"
+"""What stands for a number that is not there."""
+
+
+class _Forgiving(string.Formatter):
+    """``str.format`` that never fails: a report with one odd number in it is worth more than a traceback."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return kwargs.get(str(key))
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        try:
+            return super().get_field(field_name, args, kwargs)
+        except (AttributeError, IndexError, KeyError, TypeError):
+            return None, field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:
+            return _NOTHING
+        if isinstance(value, float) and not math.isfinite(value):
+            return "NaN" if math.isnan(value) else ("Inf" if value > 0 else "-Inf")
+        try:
+            return str(format(value, format_spec))
+        except (TypeError, ValueError):
+            return str(value)
+
+
+_FORMATTER = _Forgiving()
+
+
+class Language:
+    """One language: ``word`` for fixed text, ``say`` for a sentence with numbers in it."""
+
+    def __init__(self, code: str, messages: Mapping[str, str]) -> None:
+        self.code = code
+        self._messages = messages
+
+    def word(self, english: str) -> str:
+        """The text in this language; English where it is not translated."""
+        return self._messages.get(english, english)
+
+    def say(self, text: Text) -> str:
+        """The sentence with its numbers filled in. Words among the numbers (a title, a unit) are translated too."""
+        if not text.numbers:
+            # A sentence without numbers may still hold escaped braces.
+            return _FORMATTER.vformat(self.word(text.template), (), {}) if text.template else ""
+        filling = {name: self.word(value) if isinstance(value, str) else value for name, value in text.numbers.items()}
+        return _FORMATTER.vformat(self.word(text.template), (), filling)
+
+    def fill(self, english: str, **numbers: object) -> str:
+        """``say`` for a sentence of the report itself."""
+        return self.say(Text(english, numbers))
+
+
+@cache
+def language(code: str) -> Language:
+    """The language of a code. Raises ``UsageError`` for one that is not in ``LANGUAGES``."""
+    if code not in LANGUAGES:
+        raise UsageError(f"no language is called {code!r}; there are {', '.join(LANGUAGES)}")
+    return Language(code, {} if code == "en" else _messages(LOCALE / code / "LC_MESSAGES" / "sismo.mo"))
+
+
+def preferred(environ: Mapping[str, str]) -> str:
+    """The code of the language that the environment asks for, English where that is none of ours."""
+    for name in ("SISMO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := environ.get(name, ""):
+            code = value[:2].lower()
+            return code if code in LANGUAGES else "en"
+    return "en"
+
+
+def _messages(path: Path) -> Mapping[str, str]:
+    from gettext import GNUTranslations
+
+    with path.open("rb") as file:
+        catalogue: dict[Any, str] = getattr(GNUTranslations(file), "_catalog")  # noqa: B009 - the only way to the plain mapping
+    return {key: value for key, value in catalogue.items() if key and value}

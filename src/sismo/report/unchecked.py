@@ -1,0 +1,33 @@
+"""What could not be looked at, and what to log or record so that it can be, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sismo.postmortem import UnknownItem
+from sismo.report.page import Page
+
+_LINES = 6
+"""Lines without ``--verbose``."""
+
+
+def unchecked(page: Page, unknown: Sequence[UnknownItem]) -> list[str]:
+    """Missing pieces grouped by what brings them, the one that settles most questions first."""
+    groups: dict[str, list[UnknownItem]] = {}
+    for item in unknown:
+        groups.setdefault(page.say(item.how), []).append(item)
+    if not groups:
+        return []
+    ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
+    right = page.word("questions it would settle")
+    lines: list[str] = []
+    for how, items in ranked:
+        missing = ", ".join(dict.fromkeys(page.say(item.missing) for item in items))
+        room = page.width - 8
+        block = page.hang("  ", how) if page.verbose else [f"  {page.clip(how, room)}"]
+        block[0] = f"{block[0]:<{page.width - 4}}{len(items):>4}"
+        block += [page.paint(line, "dim") for line in (page.hang("    ", missing) if page.verbose else [f"    {page.clip(missing, room)}"])]
+        if len(lines) + len(block) > _LINES and not page.verbose:
+            break
+        lines += block
+    return ["", page.heading(page.word("Not checked"), right), *lines]

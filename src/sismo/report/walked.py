@@ -1,0 +1,75 @@
+"""The walked path as lines, folded as far as it takes to fit the room that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from sismo.postmortem import WalkItem
+from sismo.report.page import TONES, Page
+
+_FOLDS = 4
+"""Steps of folding: nothing but sections that are all unknown; sections without a yes; every no and unknown; whole sections."""
+
+
+def path(page: Page, walk: Sequence[WalkItem], room: int) -> list[str]:
+    """The path in at most ``room`` lines, or whole with ``--verbose``. Empty when there is no room for any of it."""
+    if not walk:
+        return []
+    legend = "   ".join(f"{page.mark(name)} {page.word(name)}" for name in ("yes", "no", "unknown"))
+    top = ["", page.heading(page.word("The path"), legend)]
+    sections = [(name, list(items)) for name, items in groupby(walk, key=_section)]
+    for fold in range(_FOLDS):
+        body = [line for name, items in sections for line in _lines(page, name, items, fold)]
+        if page.verbose or len(top) + len(body) <= room:
+            return [*top, *body]
+    counts = page.language.fill("{count} questions: {tally} (--verbose)", count=len(walk), tally=_tally(page, walk))
+    return [*top, f"  {counts}"] if room > len(top) else []
+
+
+def _section(item: WalkItem) -> tuple[str, str]:
+    return item.id.partition(".")[0], item.section.template
+
+
+def _lines(page: Page, section: tuple[str, str], items: Sequence[WalkItem], fold: int) -> Iterator[str]:
+    """One section: folded to one line, or its heading and one line a question."""
+    answers = {item.answer for item in items}
+    silent = answers == {"unknown"} or (fold >= 1 and "yes" not in answers) or fold >= 3
+    name = page.say(items[0].section)
+    title = name if name.startswith(section[0]) else f"{section[0]} {name}"
+    if silent and not page.verbose:
+        worst = next(answer for answer in ("yes", "no", "unknown") if answer in answers)
+        tally = page.paint(_tally(page, items), "dim")
+        mark = page.paint(page.mark(worst), TONES[worst])
+        yield f"  {mark} {page.clip(title, 46):<48}{tally}"
+        return
+    yield "    " + page.paint(page.clip(title, page.width - 4), "bold")
+    kept = [item for item in items if item.answer == "yes" or fold < 2 or page.verbose]
+    for item in kept:
+        yield from _question(page, item)
+    if left := [item for item in items if item not in kept]:
+        yield "    " + page.paint(_tally(page, left), "dim")
+
+
+def _question(page: Page, item: WalkItem) -> Iterator[str]:
+    """Mark, id, question and the evidence that decided, on one line; with ``--verbose`` all of it, wrapped."""
+    evidence = [page.say(evidence.text) for evidence in item.evidence]
+    tone = TONES[item.answer]
+    mark, name, asks = page.mark(item.answer), f"{item.id:<7}", page.say(item.asks)
+    if page.verbose:
+        first, *rest = page.hang(f"  {mark} {name} ", asks)
+        yield first.replace(mark, page.paint(mark, tone), 1)
+        yield from rest
+        for text in evidence:
+            yield from (page.paint(line, "dim") for line in page.hang(" " * 12, text))
+        return
+    asked = 35
+    said = page.clip(evidence[0], page.width - asked - 14) if evidence else ""
+    yield f"  {page.paint(mark, tone)} {name} {page.clip(asks, asked):<{asked}}  {page.paint(said, 'dim')}".rstrip()
+
+
+def _tally(page: Page, items: Sequence[WalkItem]) -> str:
+    """``3 no, 2 unknown``."""
+    answers = [item.answer for item in items]
+    counted = [(answers.count(name), page.word(name)) for name in ("yes", "no", "unknown")]
+    return ", ".join(f"{count} {name}" for count, name in counted if count)
