@@ -7,6 +7,7 @@ the mean until no spike can pass it. A nominated row is then judged by order sta
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +21,16 @@ _RECENT = 10
 _IN_DOUBT = 0.8
 """Share of the confirming z over which a row waits for the next one: two in a row confirm each other."""
 _QUANTUM = 0.75
-"""Least scale in units of the resolution of the values. Where more than half of rounded values agree (MAD 0), the noise is under 0.74 of it."""
+"""Least scale, in units of the resolution of the values: where over half of them round to the same (MAD 0), the noise is under 0.74."""
 _RELATIVE_FLOOR = 0.01
+_BENT = 6.0
+"""Spreads by which the lines of two halves must part for the window to be a steep convex descent."""
+_PIECE = 10
+"""Rows that a line is fitted to at least."""
+_BEFORE, _AFTER = 9, 3
+"""Rows around a row that its height in the noise is taken against."""
+_RARE = 3e-4
+"""Share of rows beyond the tail that is drawn out: 1 in 3,333."""
 _STRIDE = 100
 """Rows of history that share one scale, because noise shrinks as a loss falls."""
 
@@ -90,7 +99,7 @@ class Baseline:
         return place, Verdict(float(moments.mean[place]), max(float(std[place]), TINY))
 
     def _robust_rule(self, buffer: Floats, rows: int, head: Floats, values: Floats) -> tuple[int, Verdict | None]:
-        wide = _widening(self._sigma, rows - 2) if rows < self._window else 1.0
+        wide, confirm, doubt = self._widths(rows)
         short = 1 << max((rows // 3).bit_length() - 1, 3) if rows >= 24 else 0
         long_run, brief = moments_pyramid(buffer[:-1], rows, short)
         forecast = long_run.forecast
@@ -105,15 +114,22 @@ class Baseline:
         windows = np.lib.stride_tricks.sliding_window_view(buffer, rows)[places]
         before, scale = _judge(windows, forecast[places])
         z = (head[places] - before) / scale
-        for number in np.flatnonzero(z > self._doubt_z * wide).tolist():
+        for number in np.flatnonzero(z > doubt).tolist():
             place = int(places[number])
-            if not z[number] > self._confirm_z * wide:
+            if not z[number] > confirm:
                 if place + 1 >= values.size:
                     return place, None
-                if not (values[place + 1] - before[number]) / scale[number] > self._doubt_z * wide:
+                if not (values[place + 1] - before[number]) / scale[number] > doubt:
                     continue
             return place, Verdict(float(before[number]), float(scale[number]))
         return int(head.size), None
+
+    def _widths(self, rows: int) -> tuple[float, float, float]:
+        """Factor on sigma, confirming z and doubtful z: wider while the window is not full. A MAD knows half of its rows."""
+        if rows >= self._window:
+            return 1.0, self._confirm_z, self._doubt_z
+        wide = _widening(self._confirm_z, rows // 2)
+        return _widening(self._sigma, rows - 2), self._confirm_z * wide, self._doubt_z * wide
 
     def now(self) -> tuple[float, float] | None:
         """Mean and scale of the window as it is; None with too few rows."""
@@ -126,25 +142,34 @@ class Baseline:
                 return float(moments.mean[0]), max(float(moments.std[0]), TINY)
             return float(moments.mean[0]), float(_judge(recent[None, :], moments.forecast)[1][0])
 
-    def largest_z(self) -> float:
-        """The largest absolute z among the clean rows that are kept, 1 at least.
+    def tail(self) -> float:
+        """How many scales noise alone reaches: the largest absolute z of the clean rows that are kept, or their tail drawn out, 1 at least.
 
-        Each row is taken against the mean of the medians of the 3 rows before and the 3 after, so that no trend counts, over the scale of
-        its own 100 rows. Low rows count as well as high ones: they are never flagged, and so show how heavy the tails are.
+        A row is taken against the medians around it (the mean of those of the 3 rows before and the 3 after), so that no trend counts, and,
+        if it lies above, against the 9 rows before it, so that noise with a memory does; over the scale of its own 100 rows. Low rows count
+        like high ones: they are never flagged, and so show the tails whole. Flagged rows are not here, though, which cuts a heavy tail off;
+        so it is drawn out as a power law (Hill 1975, on two quantiles) from the 3rd and the 30th largest.
         """
         kept = self._kept
         if kept.size < self._least:
             return 1.0
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            inner = kept[_BEFORE:-_AFTER]
             thirds = _median_of_three(kept[:-2], kept[1:-1], kept[2:])
-            off = np.abs(kept[3:-3] - 0.5 * (thirds[:-4] + thirds[4:]))
-            stride = min(_STRIDE, int(off.size))
-            count = int(off.size) // stride
-            table = off[-count * stride :].reshape(count, stride)
-            level = np.median(np.abs(kept[3:-3][-count * stride :]).reshape(count, stride), axis=1)
-            scale = np.maximum(TO_SIGMA * np.median(table, axis=1), np.maximum(_RELATIVE_FLOOR * level, TINY))
-            largest = float(np.max(np.max(table, axis=1) / scale))
-        return largest if largest > 1.0 else 1.0
+            count = inner.size
+            nines = _median_of_three(thirds[:count], thirds[3 : 3 + count], thirds[6 : 6 + count])
+            off = np.abs(inner - 0.5 * (thirds[6 : 6 + count] + thirds[10 : 10 + count]))
+            stride = min(_STRIDE, count)
+            shape = (count // stride, stride)
+            rows = shape[0] * stride
+            level = _medians(np.abs(inner[-rows:]).reshape(shape))
+            scale = np.maximum(TO_SIGMA * _medians(off[-rows:].reshape(shape)), np.maximum(_RELATIVE_FLOOR * level, TINY))
+            z = np.sort((np.maximum(off, inner - nines)[-rows:].reshape(shape) / scale[:, None]).ravel())[::-1]
+        high, low = (3, 30) if rows >= 300 else (2, 10)
+        if rows < 2 * low or not z[low - 1] > 0.0:
+            return max(1.0, float(z[0]))
+        further = min(2.0, math.log(high / rows / _RARE) / math.log(low / high))
+        return max(1.0, float(z[0]), float(z[high - 1]) * float(z[high - 1] / z[low - 1]) ** further)
 
 
 def _widening(sigma: float, freedom: int) -> float:
@@ -160,27 +185,46 @@ def _off_the_line(values: Floats, moments: Moments, forecast: Floats, sigma: flo
 
 
 def _judge(windows: Floats, forecast: Floats) -> tuple[Floats, Floats]:
-    """Level and scale for each window (a row of the table).
-
-    The scale is the MAD about two straight lines, one per half, each through medians: slope the median of the differences at half the
-    length. Two lines follow a bend that one would take for noise. Four numbers are fitted, hence n / (n - 4).
-    """
+    """Level and scale for each window (a row of the table)."""
     rows = windows.shape[1]
-    before = np.maximum(forecast, np.median(windows[:, -_RECENT:], axis=1))
-    half = rows // 2
-    halves = windows[:, rows - 2 * half :].reshape(windows.shape[0], 2, half)
-    lag = half // 2
-    slope = np.median(halves[:, :, lag:] - halves[:, :, : half - lag], axis=2) / lag
-    left = halves - slope[:, :, None] * np.arange(half, dtype=np.float64)
-    left -= np.median(left, axis=2)[:, :, None]
-    spread = np.median(np.abs(left.reshape(windows.shape[0], 2 * half)), axis=1)
+    before = np.maximum(forecast, _medians(windows[:, -_RECENT:]))
+    spread, bend = _spread_about_lines(windows, 2)
+    # In a steep convex descent two lines leave a bend in what they call noise; four leave a quarter of it. Not always four: with noise
+    # that remembers (AR(1) at 0.9) they would follow the noise. That never bends by more than about 4 times its own spread.
+    bent = np.flatnonzero(bend > _BENT * spread)
+    if bent.size and rows >= 4 * _PIECE:
+        spread[bent] = np.minimum(spread[bent], _spread_about_lines(windows[bent], 4)[0])
     ordered = np.sort(windows, axis=1)
     gaps = np.diff(ordered, axis=1)
-    quantum = np.min(np.where(gaps > 0, gaps, np.inf), axis=1)
-    quantum = np.where(np.isfinite(quantum), quantum, 0.0)
-    level = np.abs(ordered[:, rows // 2])
-    fitted = TO_SIGMA * (rows / (rows - 4)) ** 0.5 * spread
-    return before, np.maximum(np.maximum(fitted, _QUANTUM * quantum), np.maximum(_RELATIVE_FLOOR * level, TINY))
+    quantum = np.min(np.where(gaps > 0.0, gaps, np.inf), axis=1)
+    quantum[np.isinf(quantum)] = 0.0
+    floor = np.maximum(_RELATIVE_FLOOR * np.abs(ordered[:, rows // 2]), TINY)
+    return before, np.maximum(np.maximum(spread, _QUANTUM * quantum), floor)
+
+
+def _spread_about_lines(windows: Floats, pieces: int) -> tuple[Floats, Floats]:
+    """Scaled MAD about straight lines, one per piece, and how far the lines of the first two pieces part over the length of one.
+
+    A line goes through medians: its slope is the median of the differences at half the length. Two numbers are fitted per piece, hence
+    n / (n - 2 pieces). The second result is positive for a falling curve that levels off, and 0 for any other.
+    """
+    count, rows = windows.shape
+    size = rows // pieces
+    parts = windows[:, rows - pieces * size :].reshape(count, pieces, size)
+    lag = size // 2
+    slope = _medians(parts[:, :, lag:] - parts[:, :, : size - lag]) / lag
+    left = parts - slope[:, :, None] * np.arange(size, dtype=np.float64)
+    left -= _medians(left)[:, :, None]
+    spread = _medians(np.abs(left).reshape(count, pieces * size)) * (TO_SIGMA * (rows / (rows - 2 * pieces)) ** 0.5)
+    bend = np.where(slope[:, 0] < 0.0, (slope[:, 1] - slope[:, 0]) * size, 0.0)
+    return spread, bend
+
+
+def _medians(table: Floats) -> Floats:
+    """Median along the last axis. As ``np.median`` without its checks, which cost more than the sort does for so few values."""
+    ordered = np.sort(table, axis=-1)
+    size = ordered.shape[-1]
+    return 0.5 * (ordered[..., (size - 1) // 2] + ordered[..., size // 2])
 
 
 def _median_of_three(first: Floats, second: Floats, third: Floats) -> Floats:

@@ -214,7 +214,7 @@ class SpikeTracker:
             took, verdict = self._baseline.take(self._values[place : place + block])
             place += took
             if verdict is not None:
-                self._stretch = _Stretch(self._rule, verdict, self._baseline.largest_z())
+                self._stretch = _Stretch(self._rule, verdict, self._baseline.tail())
             elif not took:
                 break  # the last row is in doubt until the next one comes
             else:
