@@ -29,6 +29,8 @@ _PIECE = 10
 """Rows that a line is fitted to at least."""
 _BEFORE, _AFTER = 9, 3
 """Rows around a row that its height in the noise is taken against."""
+_GAUSSIAN = 4.0
+"""The tail of Gaussian noise by that reckoning: the least that is taken for granted while fewer than 100 rows speak."""
 _RARE = 3e-4
 """Share of rows beyond the tail that is drawn out: 1 in 3,333."""
 _STRIDE = 100
@@ -152,7 +154,7 @@ class Baseline:
         """
         kept = self._kept
         if kept.size < self._least:
-            return 1.0
+            return _GAUSSIAN
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             inner = kept[_BEFORE:-_AFTER]
             thirds = _median_of_three(kept[:-2], kept[1:-1], kept[2:])
@@ -166,10 +168,11 @@ class Baseline:
             scale = np.maximum(TO_SIGMA * _medians(off[-rows:].reshape(shape)), np.maximum(_RELATIVE_FLOOR * level, TINY))
             z = np.sort((np.maximum(off, inner - nines)[-rows:].reshape(shape) / scale[:, None]).ravel())[::-1]
         high, low = (3, 30) if rows >= 300 else (2, 10)
+        least = _GAUSSIAN if rows < _STRIDE else 1.0
         if rows < 2 * low or not z[low - 1] > 0.0:
-            return max(1.0, float(z[0]))
+            return max(least, float(z[0]))
         further = min(2.0, math.log(high / rows / _RARE) / math.log(low / high))
-        return max(1.0, float(z[0]), float(z[high - 1]) * float(z[high - 1] / z[low - 1]) ** further)
+        return max(least, float(z[0]), float(z[high - 1]) * float(z[high - 1] / z[low - 1]) ** further)
 
 
 def _widening(sigma: float, freedom: int) -> float:
@@ -189,6 +192,8 @@ def _judge(windows: Floats, forecast: Floats) -> tuple[Floats, Floats]:
     rows = windows.shape[1]
     before = np.maximum(forecast, _medians(windows[:, -_RECENT:]))
     spread, bend = _spread_about_lines(windows, 2)
+    if rows < 4 * _PIECE:  # too few for two lines not to follow the noise, when it has a memory
+        spread = np.maximum(spread, _spread_about_lines(windows, 1)[0])
     # In a steep convex descent two lines leave a bend in what they call noise; four leave a quarter of it. Not always four: with noise
     # that remembers (AR(1) at 0.9) they would follow the noise. That never bends by more than about 4 times its own spread.
     bent = np.flatnonzero(bend > _BENT * spread)
@@ -216,6 +221,8 @@ def _spread_about_lines(windows: Floats, pieces: int) -> tuple[Floats, Floats]:
     left = parts - slope[:, :, None] * np.arange(size, dtype=np.float64)
     left -= _medians(left)[:, :, None]
     spread = _medians(np.abs(left).reshape(count, pieces * size)) * (TO_SIGMA * (rows / (rows - 2 * pieces)) ** 0.5)
+    if pieces == 1:
+        return spread, np.zeros(count)
     bend = np.where(slope[:, 0] < 0.0, (slope[:, 1] - slope[:, 0]) * size, 0.0)
     return spread, bend
 

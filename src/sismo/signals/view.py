@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import LOSS_SCALE, LR
-from sismo.records.types import Event, Header, Run, Series, Steps, Values
+from sismo.records.types import Event, Header, Note, Run, Series, Steps, Values
 from sismo.signals import scale as scales
 from sismo.signals import schedule as schedules
 from sismo.signals.nonfinite import NonfiniteTracker, Span
@@ -91,6 +91,7 @@ class View:
         self._header = header
         self._columns: dict[str, _Column] = {}
         self._events: list[Event] = []
+        self._notes: tuple[Note, ...] = ()
         self._scale: tuple[ScaleHistory | None] | None = None
         self._last_step = -1
 
@@ -99,6 +100,7 @@ class View:
         """A view of a run that is there whole."""
         view = cls(limits, run.header)
         view._events.extend(run.events)
+        view._notes = run.notes
         view._columns.update((name, _Column.of(series)) for name, series in run.series.items())
         view._last_step = max(
             [int(series.steps[-1]) for series in run.series.values() if len(series)] + [event.step for event in run.events], default=-1
@@ -130,6 +132,16 @@ class View:
     def events(self) -> tuple[Event, ...]:
         """Everything that happened, in the order in which it was told."""
         return tuple(self._events)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Remarks on how the run was read; none while it is being recorded."""
+        return self._notes
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The names of all channels, in the order of the log."""
+        return tuple(self._columns)
 
     @property
     def last_step(self) -> int:

@@ -1,0 +1,72 @@
+"""What kind of run it is: its dtype and its objective, from the header and the shape of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sismo.records.channels import LOSS_TRAIN
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+
+def _dtype_is(*names: str) -> Callable[[View], Observation]:
+    def look(view: View) -> Observation:
+        dtype = view.header.dtype
+        if dtype is None:
+            return unknown("the run's dtype")
+        return present(dtype=dtype) if dtype in names else absent(dtype=dtype)
+
+    return look
+
+
+def _scaler_used(view: View) -> Observation:
+    scale = view.scale()
+    if scale is not None and not scale.placeholder:
+        return present(scale=scale.last if scale.last is not None else float("nan"))
+    dtype = view.header.dtype
+    if dtype is None:
+        return unknown("loss_scale")
+    return absent(dtype=dtype)
+
+
+def _rl(view: View) -> Observation:
+    return present(objective="rl") if view.header.objective == "rl" else absent()
+
+
+def _by_design(view: View) -> Observation:
+    """A loss that may rise, be negative or sit at zero: reinforcement and adversarial objectives, or a loss below zero."""
+    if view.header.objective in ("rl", "gan"):
+        return present(why=view.header.objective)
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or not len(loss):
+        return unknown(LOSS_TRAIN)
+    share = float(np.mean(loss.values < 0))
+    return present(why="negative loss") if share > 0.05 else absent(LOSS_TRAIN)
+
+
+def _language(view: View) -> Observation:
+    """A language model by its vocabulary, its perplexity, or a first loss over ln(1000) = 6.9."""
+    if view.header.vocab_size is not None and view.header.vocab_size >= 200:
+        return present(why="vocabulary")
+    names = " ".join(name.lower() for name in view.channels)
+    if "ppl" in names or "perplexity" in names or "bpb" in names:
+        return present(why="perplexity")
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or not len(loss):
+        return unknown(LOSS_TRAIN)
+    return present(why="first loss") if 6.9 < float(loss.values[0]) < 14.0 and not view.family("loss_term") else absent(LOSS_TRAIN)
+
+
+_DTYPE_HOW = "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"
+
+DETECTORS = (
+    Detector("dtype-fp16", ("header.dtype",), _dtype_is("fp16"), "the run is in {dtype}", "the run is in {dtype}, not fp16", _DTYPE_HOW),
+    Detector("dtype-bf16", ("header.dtype",), _dtype_is("bf16"), "the run is in {dtype}", "the run is in {dtype}, not bf16", _DTYPE_HOW),
+    Detector("dtype-wide-range", ("header.dtype",), _dtype_is("fp32", "bf16"), "the run is in {dtype}", "the run is in {dtype}", _DTYPE_HOW),
+    Detector("scaler-used", ("loss_scale",), _scaler_used, "a loss scaler is at work (scale {scale:.4g})", "no loss scaler: the run is in {dtype}", _DTYPE_HOW),
+    Detector("reinforcement", ("header.objective",), _rl, "the keys of the log are those of a reinforcement objective", "no sign of a reinforcement objective"),
+    Detector("loss-may-rise-by-design", ("header.objective", LOSS_TRAIN), _by_design, "this loss may rise, be negative or sit at 0 by design ({why})", "no sign that this loss may rise by design"),
+    Detector("language-model", ("header.vocab_size", LOSS_TRAIN), _language, "it looks like a language model ({why})", "no sign of a language model", "say the vocabulary size in manifest.json"),
+)  # fmt: skip

@@ -1,0 +1,261 @@
+"""What the validation loss says beside the training loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
+from sismo.records.types import Series
+from sismo.signals.levels import end_level, finite, level, noise
+from sismo.signals.trend import mann_kendall
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_RISE = Threshold("overfit-rise", 0.03, 0.03, "share", "chosen: over the noise of an evaluation set of some hundred examples", "Rise of the validation loss over its minimum that is called overfitting.")  # fmt: skip
+_CLEAR = Threshold("overfit-clear", 0.10, 0.10, "share", "CAUSES: warning past 10 %; SageMaker Debugger uses the same ratio", "Rise of the validation loss over its minimum that is worth a warning.")  # fmt: skip
+_FACTOR = Threshold("train-over-val", 2.5, 2.5, "×", "chosen: dropout and augmentation explain up to about 2", "Training loss over validation loss that a reduction must explain.")  # fmt: skip
+
+
+def _val(view: View) -> Series | None:
+    """The validation loss with the most to say: the overall one, else the first named set with enough rows."""
+    candidates = [view.series(LOSS_VAL), *view.family("loss_val")]
+    found = [finite(series) for series in candidates if series is not None]
+    return next((series for series in found if len(series) >= 2), None)
+
+
+def _pairs(view: View) -> list[tuple[int, float, float]]:
+    """(step, training level since the last evaluation, validation loss) for every evaluation that has training rows before it."""
+    loss, val = view.finite(LOSS_TRAIN), _val(view)
+    if loss is None or val is None:
+        return []
+    pairs: list[tuple[int, float, float]] = []
+    last = -1
+    for step, value in zip(val.steps.tolist(), val.values.tolist(), strict=True):
+        inside = loss.values[(loss.steps > last) & (loss.steps <= step)]
+        if inside.size:
+            pairs.append((step, level(inside[-50:]), value))
+        last = step
+    return pairs
+
+
+def _rise(view: View) -> tuple[Series, int, float] | Observation:
+    """(validation series, index of its minimum, relative rise at the end over it) or why it cannot be told."""
+    val = _val(view)
+    if val is None:
+        return unknown(LOSS_VAL)
+    if len(val) < 3:
+        return unknown("more validation rows")
+    low = int(np.argmin(val.values))
+    rest = val.values[low + 1 :]
+    if not rest.size or val.values[low] <= 0:
+        return absent(val.channel)
+    ends = level(rest[-3:]) if rest.size >= 3 else float(rest.min())
+    return val, low, ends / float(val.values[low]) - 1
+
+
+def _train_fell(view: View, step: int) -> bool:
+    """Whether the training loss went on falling after a step, by 5 % or more."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or not len(loss):
+        return False
+    around = loss.values[loss.steps <= step][-5:]
+    then = level(around) if around.size else float(loss.values[0])
+    return end_level(loss) < 0.95 * then
+
+
+def _overfits(view: View) -> Observation:
+    return _overfit(view, view.limit("overfit-rise"))
+
+
+def _overfits_clearly(view: View) -> Observation:
+    return _overfit(view, view.limit("overfit-clear"))
+
+
+def _overfit(view: View, enough: float) -> Observation:
+    found = _rise(view)
+    if isinstance(found, Observation):
+        return found
+    val, low, rise = found
+    rest = val.values[low + 1 :]
+    rough = noise(val.values[low:]) / float(val.values[low])
+    lasting = float(np.mean(rest > val.values[low] * (1 + enough / 3))) >= 0.8
+    trend = rest.size < 5 or mann_kendall(val.values[low:][-200:]) > 1.0
+    if rise < max(enough, 2 * rough if rest.size >= 5 else 0.0) or not (lasting and trend):
+        return absent(val.channel, rise=rise)
+    if not _train_fell(view, int(val.steps[low])):
+        return absent(val.channel, rise=rise)
+    step = int(val.steps[low])
+    return present(step, int(val.steps[-1]), channel=val.channel, rise=rise, least=float(val.values[low]), last=float(level(rest[-3:])))
+
+
+def _falls_while_train_rises(view: View) -> Observation:
+    """Training loss up, validation loss down: a task that gets harder, not a run that gets worse."""
+    pairs = _pairs(view)
+    if len(pairs) < 3:
+        return unknown(LOSS_VAL)
+    train, val = np.array([p[1] for p in pairs]), np.array([p[2] for p in pairs])
+    third = max(1, len(pairs) // 3)
+    up = level(train[-third:]) > 1.1 * level(train[:third])
+    down = level(val[-third:]) < 0.95 * level(val[:third])
+    return present(pairs[0][0], pairs[-1][0], channel=LOSS_VAL, first=val[0], last=val[-1]) if up and down else absent(LOSS_VAL)
+
+
+def _val_falls(view: View) -> Observation:
+    """The validation loss goes on improving: its best value lies in the last third."""
+    val = _val(view)
+    if val is None or len(val) < 4:
+        return unknown(LOSS_VAL)
+    best = int(np.argmin(val.values))
+    good = best >= 2 * len(val) // 3 and float(val.values[best]) < 0.98 * float(val.values[0])
+    return present(int(val.steps[best]), channel=val.channel, best=float(val.values[best])) if good else absent(val.channel)
+
+
+def _val_flat(view: View) -> Observation:
+    val = _val(view)
+    if val is None or len(val) < 4:
+        return unknown(LOSS_VAL)
+    late = val.values[len(val) // 2 :]
+    still = abs(level(late[-2:]) - level(late[:2])) < 0.01 * abs(level(late))
+    return present(int(val.steps[len(val) // 2]), int(val.steps[-1]), channel=val.channel, level=level(late)) if still else absent(val.channel)
+
+
+def _nonfinite(view: View) -> list[Observation]:
+    """One observation per validation channel that has non-finite rows."""
+    found: list[Observation] = []
+    for series in [view.series(LOSS_VAL), *view.family("loss_val"), *view.family("loss_term_val")]:
+        if series is None or not len(series):
+            continue
+        bad = ~np.isfinite(series.values)
+        if bool(bad.any()):
+            step = int(series.steps[int(np.argmax(bad))])
+            found.append(present(step, channel=series.channel, count=int(bad.sum()), rows=len(series), every=float(bad.all())))
+    return found
+
+
+def _train_clean(view: View) -> bool:
+    loss = view.series(LOSS_TRAIN)
+    return loss is not None and len(loss) > 0 and bool(np.isfinite(loss.values).all())
+
+
+def _val_lost(view: View) -> Observation:
+    """Every row of a validation loss is non-finite, or every row from one on, while every training row is finite."""
+    if view.series(LOSS_VAL) is None and not view.family("loss_val"):
+        return unknown(LOSS_VAL)
+    if view.series(LOSS_TRAIN) is None:
+        return unknown(LOSS_TRAIN)
+    lost = [o for o in _nonfinite(view) if o.numbers["every"] and not o.channel.startswith("loss_term_val")]
+    return lost[0] if lost and _train_clean(view) else absent(LOSS_VAL)
+
+
+def _val_lost_briefly(view: View) -> Observation:
+    if view.series(LOSS_VAL) is None and not view.family("loss_val"):
+        return unknown(LOSS_VAL)
+    brief = [o for o in _nonfinite(view) if not o.numbers["every"]]
+    return brief[0] if brief and _train_clean(view) else absent(LOSS_VAL)
+
+
+def _train_over_val(view: View) -> Observation:
+    """Training loss a steady multiple of the validation loss at every evaluation."""
+    pairs = _pairs(view)
+    if len(pairs) < 2:
+        return unknown(LOSS_VAL)
+    if view.header.objective is not None or view.family("loss_term"):
+        return absent(LOSS_VAL)
+    ratios = np.array([train / val for _, train, val in pairs if val > 0])
+    if ratios.size < 2 or float(ratios.min()) < view.limit("train-over-val"):
+        return absent(LOSS_VAL)
+    steady = float(ratios.max()) < 2.5 * float(ratios.min())
+    ratio = level(ratios)
+    return present(pairs[0][0], pairs[-1][0], channel=LOSS_TRAIN, ratio=ratio, count=len(ratios)) if steady else absent(LOSS_VAL)
+
+
+def _factor_is_accumulation(view: View) -> Observation:
+    """The ratio is the configured accumulation to within a quarter."""
+    factor = view.header.accumulation
+    if factor is None:
+        return unknown("the accumulation factor")
+    found = _train_over_val(view)
+    ratio = found.numbers.get("ratio")
+    fits = isinstance(ratio, float) and factor > 1 and abs(ratio / factor - 1) < 0.25
+    return present(found.start, channel=LOSS_TRAIN, factor=factor) if fits else absent(LOSS_TRAIN)
+
+
+def _val_below_train(view: View) -> Observation:
+    """Validation under training by over 10 % at three quarters of the evaluations, to the end."""
+    pairs = _pairs(view)
+    if len(pairs) < 3:
+        return unknown(LOSS_VAL)
+    under = [val < 0.9 * train for _, train, val in pairs if train > 0]
+    ratio = level(np.array([val / train for _, train, val in pairs[-3:] if train > 0]))
+    always = len(under) >= 3 and sum(under) >= 0.75 * len(under) and under[-1]
+    return present(pairs[0][0], pairs[-1][0], channel=LOSS_VAL, ratio=ratio) if always else absent(LOSS_VAL)
+
+
+def _both_tiny(view: View) -> Observation:
+    """Training and validation loss both end near 0, and near each other."""
+    pairs = _pairs(view)
+    if len(pairs) < 2:
+        return unknown(LOSS_VAL)
+    first = max(pairs[0][1], pairs[0][2])
+    _, train, val = pairs[-1]
+    tiny = max(train, val) < 0.1 and max(train, val) < 0.05 * max(first, 1.0)
+    together = val <= 1.5 * train + 0.02
+    step = next((s for s, t, v in pairs if max(t, v) < 0.1), pairs[-1][0])
+    return present(step, pairs[-1][0], channel=LOSS_VAL, train=train, val=val) if tiny and together else absent(LOSS_VAL)
+
+
+def _both_vanish(view: View) -> Observation:
+    """Both end under 0.3 % of the start: below what any honest task leaves on unseen data."""
+    found = _both_tiny(view)
+    pairs = _pairs(view)
+    if len(pairs) < 2:
+        return found
+    _, train, val = pairs[-1]
+    first = max(pairs[0][1], pairs[0][2], 1.0)
+    gone = max(train, val) < 0.003 * first
+    return present(found.start, found.end, channel=LOSS_VAL, train=train, val=val) if gone and found.start is not None else absent(LOSS_VAL)
+
+
+def _near_zero(view: View) -> Observation:
+    """The training loss ends under 0.1 and under a tenth of its start, from a start that a classification has (0.5 and up)."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < 5:
+        return unknown(LOSS_TRAIN)
+    first, last = float(np.max(loss.values[: max(1, len(loss) // 50)])), end_level(loss)
+    if view.header.objective is not None or view.family("loss_term") or last < 0:
+        return absent(LOSS_TRAIN)
+    below = np.nonzero(loss.values < 0.1)[0]
+    small = first >= 0.5 and last < 0.1 and last < 0.1 * first and below.size
+    return present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if small else absent(LOSS_TRAIN)
+
+
+def _no_val(view: View) -> Observation:
+    return present() if _val(view) is None else absent(LOSS_VAL)
+
+
+def _many_epochs(view: View) -> Observation:
+    epoch = view.finite("epoch")
+    last = float(epoch.values[-1]) if epoch is not None and len(epoch) else None
+    if last is None:
+        return unknown("epoch")
+    return present(channel="epoch", epochs=last) if last >= 8 else absent("epoch", epochs=last)
+
+
+_BOTH = (LOSS_TRAIN, LOSS_VAL)
+DETECTORS = (
+    Detector("val-rises-after-minimum", _BOTH, _overfits, "the validation loss is lowest at step {start} ({least:.4g}) and ends at {last:.4g}, {rise:+.0%}, while training goes on falling", "the validation loss does not rise for good after its minimum", thresholds=(_RISE,)),
+    Detector("val-rises-clearly", _BOTH, _overfits_clearly, "that rise, {rise:+.0%}, is past 10 %", "the rise is under 10 %", thresholds=(_CLEAR,)),
+    Detector("val-falls-while-train-rises", _BOTH, _falls_while_train_rises, "the validation loss falls from {first:.4g} to {last:.4g} while the training loss rises", "training and validation do not part that way"),
+    Detector("val-still-improves", (LOSS_VAL,), _val_falls, "the validation loss is still improving (best {best:.4g} at step {start})", "the validation loss does not improve any more"),
+    Detector("val-flat", (LOSS_VAL,), _val_flat, "the validation loss stands too, at {level:.4g}", "the validation loss moves"),
+    Detector("val-nonfinite-throughout", _BOTH, _val_lost, "{channel} is not finite on all {rows} rows (first at step {start}), while every training row is finite", "the validation loss is finite, or the training loss is lost as well"),
+    Detector("val-nonfinite-briefly", _BOTH, _val_lost_briefly, "{channel} is not finite on {count} of {rows} rows (first at step {start}) and finite on the others", "no passing loss of the validation loss"),
+    Detector("train-multiple-of-val", _BOTH, _train_over_val, "the training loss is {ratio:.2f}× the validation loss over {count} evaluations", "training and validation loss are of one size", thresholds=(_FACTOR,)),
+    Detector("ratio-is-accumulation", ("header.accumulation",), _factor_is_accumulation, "which is the accumulation factor, {factor}", "the ratio is not the accumulation factor", "say gradient_accumulation_steps in manifest.json"),
+    Detector("val-below-train", _BOTH, _val_below_train, "the validation loss lies below the training loss all along ({ratio:.2f}× at the end)", "the validation loss does not lie below the training loss"),
+    Detector("train-and-val-near-zero", _BOTH, _both_tiny, "training and validation loss both end near 0 ({train:.3g} and {val:.3g})", "training and validation loss are not both near 0"),
+    Detector("train-and-val-vanish", _BOTH, _both_vanish, "both are under 0.3 % of their start ({train:.3g} and {val:.3g})", "they do not vanish"),
+    Detector("train-near-zero", (LOSS_TRAIN,), _near_zero, "the training loss falls from {first:.3g} to {last:.3g}", "the training loss does not end near 0"),
+    Detector("no-validation", (LOSS_VAL,), _no_val, "no validation loss is logged", "a validation loss is logged"),
+    Detector("many-epochs", ("epoch",), _many_epochs, "the run goes through the data {epochs:.3g} times", "{epochs:.3g} epochs"),
+)  # fmt: skip

@@ -1,0 +1,214 @@
+"""Whether the training loss falls, stands or rises, over the whole log and at its end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.records.types import Series
+from sismo.signals.levels import end_level, level, noise
+from sismo.signals.trend import mann_kendall, strictly_rising, whole_trend
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_TREND_STEPS = Threshold("trend-steps", 200, 200, "step", "stability tree, S4.Q1", "Window at the end of the log in which a rise is looked for.")
+_TREND_Z = Threshold("trend-z", 1.96, 1.96, "σ", "FINDINGS: Mann-Kendall on 20 block means, no false alarm", "Significance of a rise (Mann-Kendall z).")
+_TREND_RISE = Threshold("trend-rise", 0.05, 0.0, "share", "FINDINGS: Theil-Sen rise over 5 % in 200 steps", "Size of a rise over the window.")
+_STRICT = Threshold("trend-strict", 0, 1, "flag", "stability tree: monotone; FINDINGS: the longest strictly rising streak of any run was 9", "1 asks for a strictly monotone rise, 0 for a significant one.")  # fmt: skip
+_CHANCE = Threshold("chance-tolerance", 0.015, 0.015, "share", "chosen: a loss within 1.5 % of ln k carries under 1 % of a bit of skill at k = 2", "How near a loss must stay to ln k to count as chance.")  # fmt: skip
+_CLASSES = (2, 3, 4, 5, 10, 20, 50, 100, 1000)
+_SPARSE_Z = 3.3
+"""With under 10 rows a block the rows themselves are the blocks: one-sided p = 0.0005 keeps the false alarms where FINDINGS has them."""
+
+
+def _enough(view: View, rows: int) -> Series | Observation:
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or not len(loss):
+        return unknown(LOSS_TRAIN)
+    return loss if len(loss) >= rows else unknown("more rows of loss/train", rows=len(loss))
+
+
+def _rising(view: View) -> Observation:
+    loss = _enough(view, 20)
+    if isinstance(loss, Observation):
+        return loss
+    steps = int(view.limit("trend-steps"))
+    if view.limit("trend-strict"):
+        strict = strictly_rising(loss, steps)
+        if strict is None:
+            return unknown(f"{steps} steps of loss")
+        return present(int(loss.steps[-1]) - steps, int(loss.steps[-1]), channel=LOSS_TRAIN, rise=float("nan"), z=float("nan")) if strict else absent(LOSS_TRAIN, z=0.0)
+    trend = view.trend(LOSS_TRAIN)
+    if trend is None:
+        return unknown(f"{steps} steps of loss")
+    inside = loss.values[loss.steps >= trend.start]
+    dense = inside.size >= 10 * trend.points
+    significant = trend.z > max(view.limit("trend-z"), 1.96 if dense else _SPARSE_Z)
+    quarter = max(2, inside.size // 4)
+    lifted = level(inside[-quarter:]) - level(inside[:quarter])
+    real = lifted > 1.5 * noise(inside) / quarter**0.5 and abs(level(inside)) > 1e-3
+    if significant and trend.rise > view.limit("trend-rise") and real:
+        return present(trend.start, trend.end, channel=LOSS_TRAIN, rise=trend.rise, z=trend.z)
+    return absent(LOSS_TRAIN, z=trend.z)
+
+
+def _norm_rising(view: View) -> Observation:
+    if view.finite(GRAD_NORM_PRE) is None:
+        return unknown(GRAD_NORM_PRE)
+    trend = view.trend(GRAD_NORM_PRE)
+    if trend is None:
+        return unknown(f"{int(view.limit('trend-steps'))} steps of {GRAD_NORM_PRE}")
+    rising = trend.z > view.limit("trend-z") and trend.rise > view.limit("trend-rise")
+    return present(trend.start, trend.end, channel=GRAD_NORM_PRE, rise=trend.rise) if rising else absent(GRAD_NORM_PRE)
+
+
+def _flat(view: View) -> Observation:
+    """No fall over the whole log: not significant, or under 2 % of the level; 100 rows, so that noise can be seen through."""
+    loss = _enough(view, 100)
+    if isinstance(loss, Observation):
+        return loss
+    trend = whole_trend(loss)
+    if trend is None:
+        return unknown("more rows of loss/train")
+    first, last = level(loss.values[: max(5, len(loss) // 10)]), end_level(loss)
+    fell = (first - last) / abs(first) if first else 0.0
+    flat = abs(fell) < 0.02 or (trend.z > -1.96 and fell < 0.1)
+    steady = trend.z < 1.96 or abs(fell) < 0.02
+    found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, level=level(loss.values), change=-fell)
+    return found if flat and steady else absent(LOSS_TRAIN, change=-fell)
+
+
+def _chance(view: View) -> Observation:
+    """At ln k from the first row to the last, for a usual number of classes or the known vocabulary."""
+    loss = _enough(view, 5)
+    if isinstance(loss, Observation):
+        return loss
+    if view.family("loss_term") or view.header.objective is not None:
+        return absent(LOSS_TRAIN)
+    tolerance = view.limit("chance-tolerance")
+    half = loss.values[len(loss) // 2 :]
+    middle, first = level(half), float(loss.values[0])
+    known = [view.header.vocab_size] if view.header.vocab_size else []
+    for classes in [*known, *_CLASSES]:
+        chance = math.log(classes)
+        near = abs(middle - chance) <= tolerance * chance and abs(first - chance) <= 5 * tolerance * chance
+        if near and float(np.min(loss.values)) > 0.75 * chance and level(np.abs(half - chance)) <= 3 * tolerance * chance:
+            return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, level=middle, classes=classes, chance=chance)
+    return absent(LOSS_TRAIN)
+
+
+def _plateau(view: View) -> Observation:
+    """It fell before, and over the second half of the log it does not any more: under 1 %, or not significantly."""
+    loss = _enough(view, 60)
+    if isinstance(loss, Observation):
+        return loss
+    middle = (int(loss.steps[0]) + int(loss.steps[-1])) / 2
+    late = loss.values[loss.steps >= middle]
+    if late.size < 30:
+        return unknown("more rows of loss/train")
+    third = late.size // 3
+    first, last = level(late[:third]), level(late[-third:])
+    fell = (first - last) / abs(first) if first else 0.0
+    blocks = np.array([float(np.mean(block)) for block in np.array_split(late, 20)])
+    still = fell < 0.01 or (mann_kendall(blocks) > -1.96 and fell < 0.05)
+    learned = end_level(loss) < 0.95 * float(loss.values[0])
+    return present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last) if still and fell > -0.05 and learned else absent(LOSS_TRAIN)
+
+
+def _above_start(view: View) -> Observation:
+    """The loss ends well over where it began: whatever it learned in between is lost."""
+    loss = _enough(view, 10)
+    if isinstance(loss, Observation):
+        return loss
+    first = level(loss.values[:3])
+    last, rough = end_level(loss), noise(loss.values)
+    above = first > 0 and last > 1.15 * first and last > first + 5 * rough
+    return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if above else absent(LOSS_TRAIN)
+
+
+def _jumps_at_start(view: View) -> Observation:
+    """In the first rows the loss leaps to half as much again as its start and does not fall back in the next row."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < 2:
+        return unknown(LOSS_TRAIN)
+    if int(loss.steps[0]) > 2 * loss.interval or view.header.objective == "rl":
+        return absent(LOSS_TRAIN)
+    first = loss.values[:12]
+    start = float(first[0])
+    rough = noise(loss.values[12:112]) if len(loss) > 30 else 0.0
+    over = np.nonzero(first[1:] > max(1.5 * start, start + 10 * rough))[0] + 1
+    if start <= 0 or not over.size:
+        return absent(LOSS_TRAIN)
+    index = int(over[0])
+    stays = index + 1 >= len(first) or float(first[index + 1]) > 1.2 * start
+    return present(int(loss.steps[index]), channel=LOSS_TRAIN, start_value=start, peak=float(first[index])) if stays else absent(LOSS_TRAIN)
+
+
+def _u_turn(view: View) -> Observation:
+    """Falls smoothly to a fraction of its start, then climbs as smoothly over many times its minimum, to the end."""
+    loss = _enough(view, 8)
+    if isinstance(loss, Observation):
+        return loss
+    low = int(np.argmin(loss.values))
+    climb = loss.values[low:]
+    if low < 3 or climb.size < 4:
+        return absent(LOSS_TRAIN)
+    first, least, last = float(loss.values[0]), float(loss.values[low]), float(climb[-1])
+    smooth = float(np.mean(np.diff(climb) > 0)) >= 0.9 and float(np.mean(np.diff(loss.values[: low + 1]) < 0)) >= 0.9
+    deep = 0 < least < 0.3 * first and last > 3 * least and last > 0.3 * first
+    return present(int(loss.steps[low]), int(loss.steps[-1]), channel=LOSS_TRAIN, least=least, last=last) if smooth and deep else absent(LOSS_TRAIN)
+
+
+def _norm_piles_up(view: View) -> Observation:
+    """The norm climbs about linearly from the first rows: R² of a line over 0.9 and a rise to over 5 times the start."""
+    norm = view.finite(GRAD_NORM_PRE)
+    if norm is None or len(norm) < 8:
+        return unknown(GRAD_NORM_PRE)
+    values = norm.values[:50]
+    x = np.arange(values.size, dtype=np.float64)
+    if float(np.std(values)) == 0.0:
+        return absent(GRAD_NORM_PRE)
+    fit = float(np.corrcoef(x, values)[0, 1])
+    grows = float(values[-1]) > 5 * max(float(values[0]), 1e-30)
+    found = present(int(norm.steps[0]), int(norm.steps[values.size - 1]), channel=GRAD_NORM_PRE, first=float(values[0]), last=float(values[-1]))
+    return found if fit > 0.95 and grows else absent(GRAD_NORM_PRE)
+
+
+def _collapse(view: View) -> Observation:
+    """A drop to under 5 % of its level within a few rows from a steady stretch, for good."""
+    loss = _enough(view, 20)
+    if isinstance(loss, Observation):
+        return loss
+    values = loss.values
+    ends = end_level(loss)
+    if view.header.objective is not None or float(values.min()) < 0:
+        return absent(LOSS_TRAIN)
+    low = values <= max(0.05 * level(values[: max(5, len(loss) // 10)]), ends * 1.5 + 1e-12)
+    if not bool(low[-1]):
+        return absent(LOSS_TRAIN)
+    high = np.nonzero(~low)[0]
+    start = int(high[-1]) + 1 if high.size else 0
+    if start < 10 or start >= len(loss) - 1:
+        return absent(LOSS_TRAIN)
+    width = max(3, len(loss) // 50)
+    earlier = values[max(0, start - width - 20) : max(1, start - width)]
+    fell = earlier.size >= 3 and ends < 0.05 * level(earlier)
+    found = present(int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, before=level(earlier) if earlier.size else 0.0, after=ends)
+    return found if fell else absent(LOSS_TRAIN)
+
+
+_R = (LOSS_TRAIN,)
+DETECTORS = (
+    Detector("loss-rising", _R, _rising, "the loss rises by {rise:.1%} from step {start} to {end} (Mann-Kendall z {z:.1f})", "the loss does not rise at the end of the log (Mann-Kendall z {z:.1f})", "keep logging: the rule needs 200 steps", (_TREND_STEPS, _TREND_Z, _TREND_RISE, _STRICT), True),
+    Detector("norm-rising", (GRAD_NORM_PRE,), _norm_rising, "the gradient norm rises by {rise:.1%} from step {start} to {end}", "the gradient norm does not rise at the end of the log", thresholds=(_TREND_STEPS, _TREND_Z, _TREND_RISE), live=True),
+    Detector("loss-flat", _R, _flat, "the loss moves by {change:+.1%} over the whole log, about its level of {level:.4g}", "the loss moves by {change:+.1%} over the log", "keep logging: a trend under noise needs 100 rows"),
+    Detector("loss-at-chance", _R, _chance, "the loss stays at {level:.4g}, which is ln {classes} = {chance:.4g}: a uniform guess", "the loss is not stuck at a uniform guess", "keep logging: 5 rows are the least", (_CHANCE,)),
+    Detector("loss-stands-late", _R, _plateau, "from step {start} on the loss stands at {level:.4g}", "the loss still falls in the second half of the log", "keep logging: a plateau needs 60 rows"),
+    Detector("loss-ends-above-start", _R, _above_start, "the loss ends at {last:.4g}, above its start at {first:.4g}", "the loss does not end above its start"),
+    Detector("loss-leaps-at-start", _R, _jumps_at_start, "the loss leaps from {start_value:.4g} to {peak:.4g} at step {start}, in its first rows, and stays up", "no leap in the first rows"),
+    Detector("loss-turns-and-climbs", _R, _u_turn, "the loss turns at step {start} ({least:.3g}) and climbs smoothly to {last:.3g}", "the loss does not turn and climb"),
+    Detector("norm-piles-up", (GRAD_NORM_PRE,), _norm_piles_up, "the gradient norm climbs in a straight line from {first:.3g} to {last:.3g}", "the gradient norm does not climb in a straight line"),
+    Detector("loss-collapses", _R, _collapse, "the loss drops from {before:.4g} to {after:.4g} at step {start} within a few rows and stays there", "the loss does not collapse"),
+)  # fmt: skip

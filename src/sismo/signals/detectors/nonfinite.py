@@ -1,0 +1,133 @@
+"""Where a training loss stops being a number, and in what shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.records.types import Series
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+
+def _guarded(look: Callable[[View, Series, np.ndarray], Observation]) -> Callable[[View], Observation]:
+    """Runs a rule over the loss and the mask of its non-finite rows; unknown without a loss, absent when all rows are finite."""
+
+    def run(view: View) -> Observation:
+        loss = view.series(LOSS_TRAIN)
+        if loss is None or not len(loss):
+            return unknown(LOSS_TRAIN)
+        bad = ~np.isfinite(loss.values)
+        return look(view, loss, bad) if bool(bad.any()) else absent(LOSS_TRAIN)
+
+    return run
+
+
+def _any(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    index = int(np.argmax(bad))
+    last = int(loss.steps[np.nonzero(bad)[0][-1]])
+    return present(int(loss.steps[index]), last, channel=LOSS_TRAIN, count=int(bad.sum()), rows=len(loss), value=float(loss.values[index]))
+
+
+def _forever(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    start = int(np.argmax(bad))
+    step = int(loss.steps[start])
+    return present(step, int(loss.steps[-1]), channel=LOSS_TRAIN) if bool(bad[start:].all()) else absent(LOSS_TRAIN)
+
+
+def _isolated(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """Finite rows follow non-finite ones: the weights survived, so no update carried the NaN."""
+    start = int(np.argmax(bad))
+    healed = ~bad[start:]
+    if not bool(healed.any()):
+        return absent(LOSS_TRAIN)
+    return present(int(loss.steps[start]), channel=LOSS_TRAIN, count=int(bad.sum()), rows=len(loss))
+
+
+def _from_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if bool(bad[0]) else absent(LOSS_TRAIN)
+
+
+def _at_first_step(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """Non-finite from a row that is at the start of training, so that at most one update can be to blame."""
+    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if bool(bad[0]) and int(loss.steps[0]) <= 1 else absent(LOSS_TRAIN)
+
+
+def _before_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """Non-finite from a first row that came late: what happened is not in the log."""
+    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if bool(bad[0]) and int(loss.steps[0]) > 1 else absent(LOSS_TRAIN)
+
+
+def _inf_first(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    index = int(np.argmax(bad))
+    step = int(loss.steps[index])
+    return present(step, channel=LOSS_TRAIN) if bool(np.isinf(loss.values[index])) else absent(LOSS_TRAIN)
+
+
+def _at_last_row_only(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """One single non-finite row and it is the last: a partial batch or the row at which the run was stopped."""
+    only = int(bad.sum()) == 1 and bool(bad[-1])
+    return present(int(loss.steps[-1]), channel=LOSS_TRAIN) if only else absent(LOSS_TRAIN)
+
+
+def _once_an_epoch(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """Isolated non-finite rows at even distances, as the short last batch of every epoch makes them."""
+    steps = loss.steps[bad]
+    gaps = np.diff(steps)
+    even = gaps.size >= 2 and float(gaps.min()) > 2 * loss.interval and float(gaps.max() - gaps.min()) <= 0.05 * float(gaps.mean()) + loss.interval
+    return present(int(steps[0]), int(steps[-1]), channel=LOSS_TRAIN, period=float(gaps.mean())) if even else absent(LOSS_TRAIN)
+
+
+def _after_resume(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """The first non-finite row is one of the first two after a resume."""
+    index = int(np.argmax(bad))
+    near = loss.steps[max(0, index - 1)]
+    for event in view.events:
+        if event.kind == "resume" and int(near) <= event.step <= int(loss.steps[index]) and index > 0:
+            return present(int(loss.steps[index]), channel=LOSS_TRAIN, seam=event.step)
+    return absent(LOSS_TRAIN)
+
+
+def _norm_finite_before(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    norm = view.series(GRAD_NORM_PRE)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    step = int(loss.steps[int(np.argmax(bad))])
+    earlier = norm.values[norm.steps < step]
+    if not earlier.size:
+        return unknown(GRAD_NORM_PRE)
+    return present(step, channel=GRAD_NORM_PRE) if bool(np.isfinite(earlier).all()) else absent(GRAD_NORM_PRE)
+
+
+def _norm_first(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """The gradient norm is non-finite at an earlier row than the loss."""
+    norm = view.series(GRAD_NORM_PRE)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    broken = np.nonzero(~np.isfinite(norm.values))[0]
+    step = int(loss.steps[int(np.argmax(bad))])
+    if broken.size and int(norm.steps[broken[0]]) < step:
+        return present(int(norm.steps[broken[0]]), channel=GRAD_NORM_PRE)
+    return absent(GRAD_NORM_PRE)
+
+
+def _detector(name: str, look: Callable[[View, Series, np.ndarray], Observation], yes: str, no: str, *reads: str) -> Detector:
+    return Detector(name, (LOSS_TRAIN, *reads), _guarded(look), yes, no, live=True)
+
+
+DETECTORS = (
+    _detector("loss-nonfinite", _any, "the training loss is {value} at step {start}; {count} of {rows} rows are not finite", "every logged training loss is finite"),
+    _detector("loss-nonfinite-forever", _forever, "from step {start} to the end of the log no loss is finite", "the loss does not stay non-finite"),
+    _detector("loss-nonfinite-isolated", _isolated, "finite losses follow the non-finite ones ({count} of {rows} rows): the weights survived", "no finite loss follows a non-finite one"),
+    _detector("loss-nonfinite-from-first-row", _from_first_row, "the first logged loss, at step {start}, is already not finite", "the first logged loss is finite"),
+    _detector("loss-nonfinite-at-first-step", _at_first_step, "the loss is not finite at the very first step", "the loss is finite at the first step"),
+    _detector("loss-nonfinite-before-first-row", _before_first_row, "by the first logged row (step {start}) the loss was already lost", "the start of the failure is in the log"),
+    _detector("loss-inf-first", _inf_first, "the first non-finite loss, at step {start}, is infinite rather than NaN", "the first non-finite loss is not infinite"),
+    _detector("loss-nonfinite-last-row-only", _at_last_row_only, "one single row is not finite, the last one (step {start})", "more than the last row is not finite, or none"),
+    _detector("loss-nonfinite-once-an-epoch", _once_an_epoch, "non-finite rows come back every {period:.4g} steps", "non-finite rows do not come at an even period"),
+    _detector("loss-nonfinite-after-resume", _after_resume, "the first non-finite loss (step {start}) follows the resume at step {seam}", "the loss did not become non-finite at a resume"),
+    _detector("norm-finite-before-nonfinite-loss", _norm_finite_before, "every gradient norm before step {start} is finite", "a gradient norm before it is not finite", GRAD_NORM_PRE),
+    _detector("norm-nonfinite-before-loss", _norm_first, "the gradient norm is not finite at step {start}, before the loss", "the gradient norm is not lost before the loss", GRAD_NORM_PRE),
+)  # fmt: skip

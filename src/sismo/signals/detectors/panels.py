@@ -1,0 +1,214 @@
+"""What only a recorded run holds: activations, spectra, dead units and heads, weights, batches, ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sismo.records.types import Series
+from sismo.signals.levels import finite, level
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_RECORD = "record the run with sismo.Recorder"
+_DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "FINDINGS: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
+_HEADS = Threshold("dead-heads-share", 0.25, 0.25, "share", "FINDINGS: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal.")
+_DEAD_UNITS = Threshold("dead-units-share", 0.5, 0.5, "share", "SageMaker Debugger: over half of the units; healthy is about 5 %", "Share of dead units that is abnormal.")  # fmt: skip
+_ACT_GROWTH = Threshold("activation-at-start", 5, 5, "×", "TREE preflight 5: same order at step 0 and 100; FINDINGS: 5× a baseline", "Activation at step 0 over that at step 100.")  # fmt: skip
+_NEAR_LIMIT = Threshold("activation-near-limit", 32752, 32752, "1", "FIELD detector 6: half of 65504", "Largest activation that is near the fp16 limit.")
+_WEIGHTS = Threshold("weight-norm-change", 2, 2, "×", "stability tree, S4.Q3; FINDINGS: only after step 300", "Change of a group's weight norm over 200 steps.")
+_LOGIT = Threshold("head-max-logit", 100, 100, "1", "Kimi K2: τ = 100", "Attention logit that is too large.")
+_ZERO = Threshold("zero-gradient-share", 0.1, 0.1, "share", "FIELD detector 7: over 5 to 10 % flushed", "Share of zero gradient entries that points at underflow.")  # fmt: skip
+_UPDATE = Threshold("update-ratio-high", 1e-2, 1e-2, "1", "FIELD detector 12", "Update-to-weight ratio that is too large.")
+_RMS = Threshold("adam-rms", 2.3, 2.3, "1", "StableAdamW: RMS_t ≥ 2.3 precedes spikes by 1 to 8 steps", "Adam's RMS_t from which v lags behind the gradient.")
+_ROUNDING = Threshold("update-ratio-bf16", 2.0**-8, 2.0**-8, "1", "bf16 has 8 significand bits", "Update under this share of a weight is lost in bf16.")
+
+
+def _members(family: str, rule: Callable[[View, list[Series]], Observation]) -> Callable[[View], Observation]:
+    """Runs a rule over the finite rows of a family; unknown where it was not recorded."""
+
+    def look(view: View) -> Observation:
+        found = [series for series in (finite(raw) for raw in view.family(family)) if len(series)]
+        return rule(view, found) if found else unknown(family)
+
+    return look
+
+
+def _late_share_over(family: str, limit: str, *, above: bool, share: str | None = None) -> Callable[[View], Observation]:
+    """Share of members whose level in the last quarter is past a limit; present when over ``share`` of them are (any, without)."""
+
+    def rule(view: View, found: list[Series]) -> Observation:
+        bound = view.limit(limit)
+        late = {series.channel: level(series.values[-max(1, len(series) // 4) :]) for series in found}
+        past = {name: value for name, value in late.items() if (value > bound if above else value < bound)}
+        part = len(past) / len(late)
+        if not past or (share is not None and part < view.limit(share)):
+            return absent(family, count=len(past), total=len(late))
+        worst = (max if above else min)(past, key=lambda name: past[name])
+        start = min(int(series.steps[_first_past(series, bound, above)]) for series in found if series.channel in past)
+        return present(start, channel=worst, count=len(past), total=len(late), value=past[worst], worst=worst)
+
+    return _members(family, rule)
+
+
+def _first_past(series: Series, bound: float, above: bool) -> int:
+    return int(np.argmax(series.values > bound if above else series.values < bound))
+
+
+def _peaks_over(family: str, limit: str) -> Callable[[View], Observation]:
+    def rule(view: View, found: list[Series]) -> Observation:
+        bound = view.limit(limit)
+        hits = [(int(series.steps[int(np.argmax(series.values > bound))]), series) for series in found if bool((series.values > bound).any())]
+        if not hits:
+            return absent(family)
+        step, series = min(hits, key=lambda hit: hit[0])
+        return present(step, channel=series.channel, value=float(series.values.max()), worst=series.channel)
+
+    return _members(family, rule)
+
+
+def _activation_at_start(view: View, found: list[Series]) -> Observation:
+    """Activation at the first recorded step over that about step 100, per layer; and its growth over depth."""
+    ratios: dict[str, float] = {}
+    for series in found:
+        later = series.values[(series.steps >= 80) & (series.steps <= 300)]
+        if int(series.steps[0]) <= 1 and later.size and level(later) > 0:
+            ratios[series.channel] = float(series.values[0]) / level(later)
+    if not ratios:
+        return unknown("act_mean_abs at steps 0 and 100")
+    worst = max(ratios, key=lambda name: ratios[name])
+    return present(0, channel=worst, ratio=ratios[worst], worst=worst) if ratios[worst] > view.limit("activation-at-start") else absent("act_mean_abs", ratio=ratios[worst])  # fmt: skip
+
+
+def _weight_norm(up: bool) -> Callable[[View], Observation]:
+    def rule(view: View, found: list[Series]) -> Observation:
+        factor = view.limit("weight-norm-change")
+        for series in found:
+            late = series.steps >= 300
+            steps, values = series.steps[late], series.values[late]
+            if steps.size < 3:
+                continue
+            earlier = np.interp(steps - 200, steps, values)
+            ratio = values / np.where(earlier > 0, earlier, math.nan)
+            hits = np.nonzero((steps >= 500) & (ratio > factor if up else ratio < 1 / factor))[0]
+            if hits.size:
+                return present(int(steps[hits[0]]), channel=series.channel, ratio=float(ratio[hits[0]]), group=series.channel)
+        return absent("weight_norm")
+
+    return _members("weight_norm", rule)
+
+
+def _no_update(view: View, found: list[Series]) -> Observation:
+    still = [series.channel for series in found if bool((series.values == 0.0).all()) and len(series) >= 3]
+    return present(0, channel=still[0], count=len(still), group=still[0]) if still else absent("update_ratio")
+
+
+def _vanishing(view: View, found: list[Series]) -> Observation:
+    """Norm of the first group or block over that of the last, in the first recorded rows."""
+    if len(found) < 2:
+        return unknown("grad_norm_group of two blocks")
+    first, last = level(found[0].values[:20]), level(found[-1].values[:20])
+    ratio = first / last if last > 0 else math.inf
+    return present(int(found[0].steps[0]), channel=found[0].channel, ratio=ratio) if ratio < 1e-3 else absent("grad_norm_group", ratio=ratio)
+
+
+def _any_positive(view: View, found: list[Series]) -> Observation:
+    hits = [(int(series.steps[int(np.argmax(series.values > 0))]), series.channel) for series in found if bool((series.values > 0).any())]
+    if not hits:
+        return absent("act_nonfinite")
+    step, channel = min(hits)
+    return present(step, channel=channel, worst=channel)
+
+
+def _batch(member: str, broken: Callable[[np.ndarray], np.ndarray]) -> Callable[[View], Observation]:
+    def look(view: View) -> Observation:
+        series = view.series(f"batch/{member}")
+        if series is None or not len(series):
+            return unknown(f"batch/{member}")
+        hits = np.nonzero(broken(series.values))[0]
+        if not hits.size:
+            return absent(series.channel)
+        return present(int(series.steps[hits[0]]), channel=series.channel, count=int(hits.size), value=float(series.values[hits[0]]))
+
+    return look
+
+
+def _rank_first(view: View) -> Observation:
+    ranks = [series for series in view.family("loss_rank") if len(series)]
+    if len(ranks) < 2:
+        return unknown("loss_rank")
+    lost = [(int(series.steps[int(np.argmax(~np.isfinite(series.values)))]), series.channel) for series in ranks if not bool(np.isfinite(series.values).all())]
+    if not lost:
+        return absent("loss_rank")
+    step, channel = min(lost)
+    alone = sum(1 for other, _ in lost if other == step) < len(ranks)
+    return present(step, channel=channel, rank=channel.partition("/")[2]) if alone else absent("loss_rank")
+
+
+def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
+    """A probe's result, as it wrote it into the run."""
+
+    def look(view: View) -> Observation:
+        asked = [event for event in view.events if event.kind == "probe" and key in event.data]
+        if not asked:
+            return unknown(f"the {kind} probe")
+        hit = next((event for event in asked if event.data[key] == value), None)
+        return present(hit.step, where=str(hit.data.get("where", ""))) if hit else absent()
+
+    return look
+
+
+def _checkpoints(view: View) -> Observation:
+    every = view.header.checkpoint_every
+    saved = [event.step for event in view.events if event.kind == "checkpoint"]
+    if every is None and len(saved) < 2:
+        return unknown("checkpoint_every")
+    gap = every if every is not None else int(np.median(np.diff(saved)))
+    return present(every=gap) if gap <= 200 else absent(every=gap)
+
+
+def _seen(name: str, family: str, look: Callable[[View], Observation], yes: str, no: str, *limits: Threshold) -> Detector:
+    return Detector(name, (family,), look, yes, no, _RECORD, limits)
+
+
+_PROBE_NAN = "reload the last finite checkpoint and run sismo.nan_origin on one batch"
+DETECTORS = (
+    _seen("activations-large-at-start", "act_mean_abs", _members("act_mean_abs", _activation_at_start), "{worst} is {ratio:.0f}× larger at step 0 than at step 100, before any training", "activations at step 0 are of the order of those at step 100", _ACT_GROWTH),
+    _seen("activation-near-limit", "act_max_abs", _peaks_over("act_max_abs", "activation-near-limit"), "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
+    _seen("activation-nonfinite", "act_nonfinite", _members("act_nonfinite", _any_positive), "{worst} holds non-finite activations at step {start}", "every recorded activation is finite"),
+    _seen("units-dead", "dead_units", _late_share_over("dead_units", "dead-units-share", above=True), "{count} of {total} layers have over half of their units dead (worst {worst}, {value:.0%})", "units are alive", _DEAD_UNITS),
+    _seen("heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="dead-heads-share"), "{count} of {total} attention heads look at a single key (entropy {value:.2f} of log(visible))", "{count} of {total} heads look at a single key", _DEAD_HEAD, _HEADS),
+    _seen("attention-logits-large", "head_max_logit", _peaks_over("head_max_logit", "head-max-logit"), "an attention logit of {worst} reaches {value:.4g}", "attention logits stay under 100", _LOGIT),
+    _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm doubles in 200 steps", _WEIGHTS),
+    _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm halves in 200 steps", _WEIGHTS),
+    _seen("update-is-zero", "update_ratio", _members("update_ratio", _no_update), "{group} is not changed by any step ({count} such groups)", "every group is updated"),
+    _seen("update-too-large", "update_ratio", _late_share_over("update_ratio", "update-ratio-high", above=True), "the update of {worst} is {value:.2g} of its weights", "updates are small against the weights", _UPDATE),
+    _seen("update-under-rounding", "update_ratio", _late_share_over("update_ratio", "update-ratio-bf16", above=False, share="dead-heads-share"), "updates of {count} of {total} groups are under half a unit in the last place of bf16", "updates are large enough for bf16", _ROUNDING),
+    _seen("adam-lags", "adam_rms", _peaks_over("adam_rms", "adam-rms"), "Adam's RMS of {worst} reaches {value:.2f} at step {start}: v lags behind the gradient", "Adam's second moment follows the gradient", _RMS),
+    _seen("gradient-zeros", "grad_zero_share", _late_share_over("grad_zero_share", "zero-gradient-share", above=True), "{value:.0%} of the gradient entries are exactly 0", "few gradient entries are exactly 0", _ZERO),
+    _seen("gradient-vanishes-over-depth", "grad_norm_group", _members("grad_norm_group", _vanishing), "the gradient of the first block is {ratio:.1e} of that of the last", "the gradient reaches the first block ({ratio:.1e} of the last)"),
+    _seen("input-nonfinite", "batch", _batch("nonfinite", lambda v: v > 0), "the batch at step {start} holds non-finite inputs", "every recorded batch is finite"),
+    _seen("batch-without-labels", "batch", _batch("label_share", lambda v: v == 0), "the batch at step {start} has no token that carries loss ({count} such)", "every recorded batch has labels"),
+    _seen("batch-fully-masked-row", "batch", _batch("masked_rows", lambda v: v > 0), "the batch at step {start} has a row with every key masked", "no recorded row is fully masked"),
+    _seen("batch-repeats", "batch", _batch("repeats", lambda v: v >= 3), "the batch at step {start} was seen {value:.0f} times in 20 steps", "batches do not repeat"),
+    _seen("batch-is-rare", "batch", _batch("rarity", lambda v: v > 6 * max(float(np.median(v)), 1e-12)), "the batch at step {start} holds far rarer tokens than the others", "no batch is far rarer than the others"),
+    _seen("loss-under-entropy-floor", "batch", _batch("under_floor", lambda v: v > 0), "the validation loss is under the entropy of the corpus from step {start}", "the loss stays over the entropy of the corpus"),
+    _seen("rank-nonfinite-first", "loss_rank", _rank_first, "rank {rank} is non-finite first, at step {start}", "no rank is non-finite before the others"),
+    Detector("replicas-part", ("events.probe",), _event("replica checksum", "replicas", "differ"), "the replicas' weights differ at step {start}", "the replicas agree", "record with sismo.Recorder on every rank"),
+    Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs"), "the same step with the same seed gives another result", "the same step gives the same result", "run sismo.replay on the last checkpoint"),
+    Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", "run one step in fp32 on the same data (sismo.replay)"),
+    Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", "run one step in fp32 on the same data (sismo.replay)"),
+    Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", "run sismo.causality on the model: change a later token, see whether earlier logits move"),
+    Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _PROBE_NAN),
+    Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is the log in {where}", "the first non-finite operation is no log", _PROBE_NAN),
+    Detector("origin-is-division", ("events.probe",), _event("NaN-origin", "op", "div"), "the first non-finite operation is the division in {where}", "the first non-finite operation is no division", _PROBE_NAN),
+    Detector("origin-is-backward", ("events.probe",), _event("NaN-origin", "op", "backward"), "the forward pass is clean, the backward pass of {where} is not", "the origin is not in a backward pass", _PROBE_NAN),
+    Detector("origin-is-attention-mask", ("events.probe",), _event("NaN-origin", "op", "attention"), "the first non-finite output is the attention softmax in {where}", "the origin is not an attention softmax", _PROBE_NAN),
+    Detector("origin-is-weight", ("events.probe",), _event("NaN-origin", "op", "weight"), "the weight {where} is non-finite before any operation", "the weights are finite", _PROBE_NAN),
+    Detector("origin-is-input", ("events.probe",), _event("NaN-origin", "op", "input"), "the input batch itself is not finite", "the input batch is finite", _PROBE_NAN),
+    Detector("origin-is-embedding-gradient", ("events.probe",), _event("NaN-origin", "op", "embedding-gradient"), "the gradient of the embedding overflows first", "the embedding's gradient is not first", _PROBE_NAN),
+    Detector("fix-failed", ("events.probe",), _event("re-run after the fix", "fix", "failed"), "the run is lost again after the fix", "the fix held", "apply the fix, re-run from the last finite checkpoint, and look again"),
+    Detector("checkpoints-often-enough", ("header.checkpoint_every",), _checkpoints, "a checkpoint is written every {every} steps", "checkpoints are {every} steps apart, more than 200", "put checkpoint_every into manifest.json"),
+)  # fmt: skip

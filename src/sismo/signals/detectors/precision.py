@@ -1,0 +1,158 @@
+"""What the gradient norm and the loss scaler say about half precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
+from sismo.signals.levels import level
+from sismo.signals.scale import ScaleHistory
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_OVERFLOW_RATE = Threshold("overflow-rate", 0.05, 0.05, "share", "FIELD detector 8: a skipped-step rate over 5 % is a fault", "Share of steps after start-up that overflow before it counts as one.")  # fmt: skip
+_SCALE_FLOOR = Threshold("loss-scale-floor", 1.0, 1.0, "1", "stability tree, S3.Q2", "A dynamic loss scale under this has collapsed.")
+
+
+def _norm_nonfinite(view: View) -> Observation:
+    norm = view.series(GRAD_NORM_PRE)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    bad = np.nonzero(~np.isfinite(norm.values))[0]
+    if not bad.size:
+        return absent(GRAD_NORM_PRE)
+    return present(int(norm.steps[bad[0]]), int(norm.steps[bad[-1]]), channel=GRAD_NORM_PRE, count=int(bad.size), rows=len(norm))
+
+
+def _norm_nonfinite_once(view: View) -> Observation:
+    """A few scattered non-finite norms (at most 5 % of the rows, none of the last two) with a loss that stays finite."""
+    norm, loss = view.series(GRAD_NORM_PRE), view.series(LOSS_TRAIN)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    bad = ~np.isfinite(norm.values)
+    lost = loss is not None and not bool(np.isfinite(loss.values).all())
+    if not bool(bad.any()) or lost or bool(bad[-2:].any()):
+        return absent(GRAD_NORM_PRE)
+    late = int(bad[35:].sum())
+    if late > max(1, view.limit("overflow-rate") * max(1, len(norm) - 35)):
+        return absent(GRAD_NORM_PRE)
+    steps = norm.steps[bad]
+    return present(int(steps[0]), int(steps[-1]), channel=GRAD_NORM_PRE, count=int(bad.sum()))
+
+
+def _scaled(rule: Callable[[View, ScaleHistory], Observation]) -> Callable[[View], Observation]:
+    def look(view: View) -> Observation:
+        scale = view.scale()
+        if scale is None:
+            return unknown(LOSS_SCALE)
+        return absent(LOSS_SCALE) if scale.placeholder else rule(view, scale)
+
+    return look
+
+
+def _number(value: float | None) -> float:
+    """NaN for a scale that only its overflows are known of."""
+    return float("nan") if value is None else value
+
+
+def _first(scale: ScaleHistory) -> int | None:
+    return scale.overflow_steps[0] if scale.overflow_steps else None
+
+
+def _collapsed(view: View, scale: ScaleHistory) -> Observation:
+    if not scale.collapsed:
+        return absent(LOSS_SCALE)
+    return present(_fall_start(scale), channel=LOSS_SCALE, last=_number(scale.last), fall=scale.longest_fall)
+
+
+def _fall_start(scale: ScaleHistory) -> int | None:
+    """First step of the overflows that lead without a pause into the end."""
+    steps = scale.overflow_steps
+    return steps[max(0, len(steps) - scale.longest_fall)] if steps else None
+
+
+def _under_one(view: View, scale: ScaleHistory) -> Observation:
+    under = scale.minimum is not None and scale.minimum < view.limit("loss-scale-floor")
+    return present(_first(scale), channel=LOSS_SCALE, minimum=scale.minimum) if under else absent(LOSS_SCALE)
+
+
+def _constant(view: View, scale: ScaleHistory) -> Observation:
+    return present(channel=LOSS_SCALE, scale=_number(scale.last)) if scale.constant else absent(LOSS_SCALE)
+
+
+def _overflow(view: View, scale: ScaleHistory) -> Observation:
+    count = len(scale.overflow_steps)
+    return present(_first(scale), scale.overflow_steps[-1], channel=LOSS_SCALE, count=count) if count else absent(LOSS_SCALE)
+
+
+def _late(view: View, scale: ScaleHistory) -> Observation:
+    share = scale.late_overflow_share
+    if share <= view.limit("overflow-rate"):
+        return absent(LOSS_SCALE)
+    return present(_first(scale), channel=LOSS_SCALE, share=share)
+
+
+def _from_start(view: View, scale: ScaleHistory) -> Observation:
+    return present(_first(scale), channel=LOSS_SCALE, last=_number(scale.last)) if scale.skipped_from_start else absent(LOSS_SCALE)
+
+
+def _startup(view: View, scale: ScaleHistory) -> Observation:
+    """Overflows while the scaler looks for its level, or one now and then, and the scale is not at its floor."""
+    count = len(scale.overflow_steps)
+    if not count or scale.collapsed or scale.late_overflow_share > view.limit("overflow-rate"):
+        return absent(LOSS_SCALE)
+    return present(_first(scale), scale.overflow_steps[-1], channel=LOSS_SCALE, count=count, last=_number(scale.last))
+
+
+def _constant_with_overflow(view: View, scale: ScaleHistory) -> Observation:
+    """A scale that never moves while norms overflow: nothing reacts to the overflows."""
+    norm = view.series(GRAD_NORM_PRE)
+    if not scale.constant:
+        return absent(LOSS_SCALE)
+    lost = 0 if norm is None else int((~np.isfinite(norm.values)).sum())
+    count = lost + len(scale.overflow_steps)
+    first = int(norm.steps[np.argmax(~np.isfinite(norm.values))]) if norm is not None and lost else _first(scale)
+    return present(first, channel=LOSS_SCALE, scale=_number(scale.last), count=count) if count >= 2 else absent(LOSS_SCALE)
+
+
+def _norm_is_scaled(view: View) -> Observation:
+    """Gradient norms that are a power of two of at least 1024 to within 1 %, row after row: the loss scale, not a norm."""
+    norm = view.finite(GRAD_NORM_PRE)
+    if norm is None or len(norm) < 2:
+        return unknown(GRAD_NORM_PRE)
+    middle = level(norm.values)
+    if middle < 1024:
+        return absent(GRAD_NORM_PRE)
+    power = 2.0 ** np.round(np.log2(middle))
+    close = float(np.mean(np.abs(norm.values / power - 1) < 0.01))
+    return present(int(norm.steps[0]), channel=GRAD_NORM_PRE, norm=middle) if close > 0.8 else absent(GRAD_NORM_PRE)
+
+
+def _loss_leaps(view: View) -> Observation:
+    """One row over 1,000 times the level of the loss, with ordinary rows after it: an overflow in the forward pass."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < 4:
+        return unknown(LOSS_TRAIN)
+    middle = level(loss.values)
+    high = np.nonzero(loss.values > 1000 * middle)[0] if middle > 0 else np.zeros(0, dtype=np.int64)
+    lone = [int(i) for i in high if i + 1 < len(loss) and loss.values[i + 1] < 10 * middle]
+    return present(int(loss.steps[lone[0]]), channel=LOSS_TRAIN, value=float(loss.values[lone[0]])) if lone else absent(LOSS_TRAIN)
+
+
+_SCALE = (LOSS_SCALE, "events.overflow")
+DETECTORS = (
+    Detector("grad-norm-nonfinite", (GRAD_NORM_PRE,), _norm_nonfinite, "the gradient norm is not finite on {count} of {rows} rows, first at step {start}", "every gradient norm is finite", live=True),
+    Detector("grad-norm-nonfinite-now-and-then", (GRAD_NORM_PRE, LOSS_TRAIN), _norm_nonfinite_once, "{count} scattered rows with a non-finite norm (first at step {start}); the loss goes on undisturbed", "the non-finite norms are not just a few scattered rows", thresholds=(_OVERFLOW_RATE,)),
+    Detector("loss-scale-collapsed", _SCALE, _scaled(_collapsed), "the loss scale fell {fall} times in a row without a doubling, to {last:.4g}", "the loss scale did not collapse", live=True),
+    Detector("loss-scale-under-one", _SCALE, _scaled(_under_one), "the loss scale went down to {minimum:.4g}", "the loss scale stayed at 1 or above", thresholds=(_SCALE_FLOOR,), live=True),
+    Detector("loss-scale-constant", _SCALE, _scaled(_constant), "the loss scale is {scale:.4g} on every row", "the loss scale moves"),
+    Detector("overflow", _SCALE, _scaled(_overflow), "{count} overflows, first at step {start}", "no overflow", live=True),
+    Detector("overflow-often", _SCALE, _scaled(_late), "{share:.0%} of the steps after start-up overflow", "overflows after start-up are rare", thresholds=(_OVERFLOW_RATE,), live=True),
+    Detector("overflow-at-every-step", _SCALE, _scaled(_from_start), "every step in this log overflowed and was skipped (scale down to {last:.4g})", "some steps were applied"),
+    Detector("overflow-only-startup", _SCALE, _scaled(_startup), "{count} overflows while the scaler looked for its level; the scale then holds at {last:.4g}", "the overflows are not just start-up, or there are none", thresholds=(_OVERFLOW_RATE,)),
+    Detector("loss-scale-ignores-overflow", (*_SCALE, GRAD_NORM_PRE), _scaled(_constant_with_overflow), "the loss scale stays at {scale:.4g} through {count} overflows", "the loss scale reacts to overflows, or there are none"),
+    Detector("norm-is-the-loss-scale", (GRAD_NORM_PRE,), _norm_is_scaled, "the gradient norm is {norm:.6g} row after row, a power of two: it is measured on scaled gradients", "the gradient norm does not look like a loss scale"),
+    Detector("loss-leaps-for-one-row", (LOSS_TRAIN,), _loss_leaps, "the loss leaps to {value:.4g} at step {start} and is ordinary again in the next row", "no single row leaps a thousandfold"),
+)  # fmt: skip

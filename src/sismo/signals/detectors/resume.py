@@ -1,0 +1,124 @@
+"""What happens at the seam where a run was resumed."""
+
+from __future__ import annotations
+
+from sismo.records.channels import LOSS_TRAIN, LR
+from sismo.records.types import Event
+from sismo.signals.levels import after, before, level, noise
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+
+def _seams(view: View) -> list[Event]:
+    return [event for event in view.events if event.kind == "resume"]
+
+
+def _resumed(view: View) -> Observation:
+    seams = _seams(view)
+    return present(seams[0].step, seams[-1].step, count=len(seams)) if seams else absent()
+
+
+def _across(view: View, event: Event) -> tuple[float, float, float, float, float] | None:
+    """(level before, first row after, highest of the next rows, lowest level after, noise) of the loss across a seam."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None:
+        return None
+    earlier, later = before(loss, event.step, 20), after(loss, event.step, 200)
+    if not earlier.size or not later.size:
+        return None
+    base = level(earlier)
+    rough = max(noise(before(loss, event.step, 100)), 0.01 * abs(base))
+    return base, float(later[0]), float(later[: max(5, later.size // 4)].max()), float(min(later)), rough
+
+
+def _loss_jumps(view: View) -> Observation:
+    """The very first rows after the seam are above the level before it."""
+    return _jump(view, immediate=True)
+
+
+def _loss_climbs(view: View) -> Observation:
+    """The loss is seamless at first and climbs in the rows after, as it does when only the moments are gone."""
+    return _jump(view, immediate=False)
+
+
+def _jump(view: View, *, immediate: bool) -> Observation:
+    seams = _seams(view)
+    if view.series(LOSS_TRAIN) is None:
+        return unknown(LOSS_TRAIN)
+    for event in seams:
+        found = _across(view, event)
+        if found is None:
+            continue
+        base, first, top, _, rough = found
+        at_once = first > base + 4 * rough and first > 1.05 * base
+        up = top > base + 4 * rough and top > 1.05 * base
+        if up and at_once is immediate:
+            return present(event.step, channel=LOSS_TRAIN, before=base, after=max(first, top), first=first)
+    return absent(LOSS_TRAIN)
+
+
+def _heals(view: View) -> Observation:
+    """After a jump at the seam the loss comes back near the level before it."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None:
+        return unknown(LOSS_TRAIN)
+    for event in _seams(view):
+        found = _across(view, event)
+        if found is None or found[2] <= found[0] + 4 * found[4]:
+            continue
+        base, _, top, lowest, _ = found
+        if lowest < base + 0.25 * (top - base):
+            return present(event.step, channel=LOSS_TRAIN, before=base, lowest=lowest)
+    return absent(LOSS_TRAIN)
+
+
+def _falls_too_low(view: View) -> Observation:
+    """Within the rows after the seam the loss is 10 % or more under its level before, faster than it fell until then."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None:
+        return unknown(LOSS_TRAIN)
+    for event in _seams(view):
+        earlier, later = before(loss, event.step, 200), after(loss, event.step, 200)
+        if not earlier.size or later.size < 2:
+            continue
+        base = level(earlier[-20:])
+        fell = base - float(later[-1] if later.size < 5 else level(later[-max(3, later.size // 5) :]))
+        rate_before = (level(earlier[: max(1, earlier.size // 5)]) - base) / max(1, earlier.size) if earlier.size >= 5 else 0.0
+        rough = max(noise(earlier), 0.01 * abs(base))
+        if fell > max(0.1 * abs(base), 5 * rough) and fell / later.size > 3 * rate_before:
+            return present(event.step, channel=LOSS_TRAIN, before=base, after=base - fell)
+    return absent(LOSS_TRAIN)
+
+
+def _lr_starts_over(view: View) -> Observation:
+    """After the seam the LR is under half of what it was and climbs: the warmup runs a second time."""
+    lr = view.finite(LR)
+    if lr is None:
+        return unknown(LR)
+    for event in _seams(view):
+        earlier, later = before(lr, event.step, 1), after(lr, event.step, 50)
+        if earlier.size and later.size >= 2 and float(later[0]) < 0.5 * float(earlier[-1]) and float(later.max()) > 2 * float(later[0]):
+            return present(event.step, channel=LR, before=float(earlier[-1]), after=float(later[0]))
+    return absent(LR)
+
+
+def _summary_too_low(view: View) -> Observation:
+    """The summary line's mean training loss is under half of the mean of all logged losses: it averages a part over the whole."""
+    summary = view.header.config.get("summary_train_loss")
+    loss = view.finite(LOSS_TRAIN)
+    if not isinstance(summary, (int, float)) or loss is None or len(loss) < 5:
+        return absent()
+    mean = float(loss.values.mean())
+    return present(int(loss.steps[-1]), channel=LOSS_TRAIN, summary=float(summary), mean=mean) if 0 < summary < 0.5 * mean else absent()
+
+
+_R = (LOSS_TRAIN, "events.resume")
+DETECTORS = (
+    Detector("resumed", ("events.resume",), _resumed, "the run was resumed {count} times, first at step {start}", "the run was not resumed"),
+    Detector("loss-jumps-at-resume", _R, _loss_jumps, "at the resume (step {start}) the loss goes from {before:.4g} to {after:.4g} at once", "the loss does not jump at a resume"),
+    Detector("loss-climbs-after-resume", _R, _loss_climbs, "the loss is seamless at the resume (step {start}, {first:.4g}) and climbs to {after:.4g} after it", "the loss does not climb after a resume"),
+    Detector("loss-heals-after-resume", _R, _heals, "it comes back down to {lowest:.4g}", "no jump at a resume that heals"),
+    Detector("loss-too-low-after-resume", _R, _falls_too_low, "after the resume at step {start} the loss falls from {before:.4g} to {after:.4g}, faster than it ever did", "the loss does not fall faster after a resume"),
+    Detector("lr-starts-over-at-resume", (LR, "events.resume"), _lr_starts_over, "at the resume (step {start}) the LR goes from {before:.3g} back to {after:.3g} and warms up again", "the LR does not start over at a resume"),
+    Detector("summary-loss-too-low", ("header.config",), _summary_too_low, "the summary's train_loss is {summary:.4g}, the logged losses average {mean:.4g}", "the summary agrees with the rows"),
+)  # fmt: skip

@@ -1,0 +1,121 @@
+"""What led up to a non-finite loss or norm: growth over several rows, or calm until the row before."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.records.types import Series
+from sismo.signals.levels import level, noise
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_NORM_GROWTH = Threshold("runup-norm-growth", 10, 10, "×", "CAUSES: norm ×10 and more before the loss moves", "Growth of the gradient norm before a failure that counts as a run-up.")
+_LOSS_GROWTH = Threshold("runup-loss-growth", 1.5, 1.5, "×", "chosen: half as much again is outside any noise that still trains", "Growth of the loss before a failure that counts as a run-up.")  # fmt: skip
+_ROWS = 20
+"""A run-up is looked for in so many rows before the failure; a divergence at a usable learning rate takes 1 to 10 steps."""
+
+
+def _failure_step(view: View) -> int | None:
+    """First step at which the loss or the norm is non-finite, or the loss becomes exactly 0 together with a NaN norm."""
+    first: list[int] = []
+    for channel in (LOSS_TRAIN, GRAD_NORM_PRE):
+        series = view.series(channel)
+        if series is not None:
+            bad = np.nonzero(~np.isfinite(series.values))[0]
+            if bad.size:
+                first.append(int(series.steps[bad[0]]))
+    return min(first) if first else None
+
+
+def _growth(series: Series, step: int) -> tuple[float, int, float, float] | None:
+    """(growth, step where it starts, level before, largest) over the rows before a step; None with fewer than 2 rows."""
+    end = int(np.searchsorted(series.steps, step, side="left"))
+    values, steps = series.values[:end], series.steps[:end]
+    good = np.isfinite(values)
+    values, steps = values[good], steps[good]
+    if values.size < 2:
+        return None
+    window = min(_ROWS, max(1, values.size - 1))
+    earlier = values[:-window] if values.size > window + 2 else values[:1]
+    base = level(earlier[-100:])
+    recent = values[-window:]
+    top = int(np.argmax(recent))
+    rising = np.nonzero(recent > max(base * 1.2, base + 3 * noise(earlier[-100:])))[0]
+    start = int(steps[-window:][rising[0]]) if rising.size else step
+    lasts = float(np.median(recent[-2:])) >= 0.5 * float(recent[top])
+    growth = float(recent[top]) / base if base > 0 and lasts else 1.0
+    return growth, start, base, float(recent[top])
+
+
+def _norm(view: View) -> Observation:
+    return _runup(view, GRAD_NORM_PRE, view.limit("runup-norm-growth"))
+
+
+def _loss(view: View) -> Observation:
+    return _runup(view, LOSS_TRAIN, view.limit("runup-loss-growth"))
+
+
+def _runup(view: View, channel: str, enough: float) -> Observation:
+    step = _failure_step(view)
+    if step is None:
+        return absent(channel)
+    series = view.series(channel)
+    found = _growth(series, step) if series is not None else None
+    if found is None:
+        return unknown(channel if series is None else f"rows of {channel} before step {step}")
+    growth, start, base, top = found
+    if growth < enough:
+        return absent(channel)
+    return present(start, step, channel=channel, growth=growth, base=base, top=top, failure=step)
+
+
+def _calm(view: View) -> Observation:
+    """Loss (and norm, where logged) stay within their noise until the row before the failure."""
+    step = _failure_step(view)
+    if step is None:
+        return absent(LOSS_TRAIN)
+    loss = view.series(LOSS_TRAIN)
+    rows = 0
+    for series in (loss, view.series(GRAD_NORM_PRE)):
+        found = _growth(series, step) if series is not None else None
+        if found is None or series is None:
+            continue
+        limit = view.limit("runup-loss-growth") if series is loss else view.limit("runup-norm-growth") / 2
+        if found[0] >= limit:
+            return absent(series.channel)
+        rows = max(rows, int(np.searchsorted(series.steps, step)))
+    if rows < 2:
+        return unknown(f"rows of {LOSS_TRAIN} before step {step}")
+    return present(step, strength=1.0 if rows >= 20 else 0.85, channel=LOSS_TRAIN, rows=rows)
+
+
+DETECTORS = (
+    Detector(
+        id="norm-runup",
+        reads=(GRAD_NORM_PRE, LOSS_TRAIN),
+        look=_norm,
+        present="the gradient norm grew {growth:.3g}× (from {base:.3g} to {top:.3g}) from step {start} to the failure at step {failure}",
+        absent="the gradient norm did not grow before the failure",
+        thresholds=(_NORM_GROWTH,),
+        live=True,
+    ),
+    Detector(
+        id="loss-runup",
+        reads=(LOSS_TRAIN,),
+        look=_loss,
+        present="the loss grew {growth:.3g}× (from {base:.3g} to {top:.3g}) from step {start} to the failure at step {failure}",
+        absent="the loss did not grow before the failure",
+        thresholds=(_LOSS_GROWTH,),
+        live=True,
+    ),
+    Detector(
+        id="calm-before-nonfinite",
+        reads=(LOSS_TRAIN, GRAD_NORM_PRE),
+        look=_calm,
+        present="nothing grew in the {rows} rows before step {start}: the failure is abrupt",
+        absent="the failure is not abrupt, or there is none",
+        thresholds=(_NORM_GROWTH, _LOSS_GROWTH),
+        live=True,
+    ),
+)

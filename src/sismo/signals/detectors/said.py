@@ -1,0 +1,60 @@
+"""What the log says in words: warnings that a reader recognised, and remarks on the log itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sismo.signals.types import Detector, Observation, absent, present
+from sismo.signals.view import View
+
+
+def _warned(*tags: str) -> Callable[[View], Observation]:
+    def look(view: View) -> Observation:
+        hits = [event for event in view.events if event.kind == "warning" and event.data.get("tag") in tags]
+        if not hits:
+            return absent()
+        line = str(hits[0].data.get("line", ""))[:100]
+        return present(hits[0].step, hits[-1].step, count=len(hits), line=line)
+
+    return look
+
+
+def _noted(code: str) -> Callable[[View], Observation]:
+    def look(view: View) -> Observation:
+        hits = [note for note in view.notes if note.code == code]
+        return present(remark=str(hits[0])) if hits else absent()
+
+    return look
+
+
+def _crashed(view: View) -> Observation:
+    hits = [event for event in view.events if event.kind == "crash"]
+    if not hits:
+        return absent()
+    return present(hits[-1].step, line=str(hits[-1].data.get("line", ""))[:100])
+
+
+def _says(name: str, what: str, *tags: str) -> Detector:
+    return Detector(name, ("events.warning",), _warned(*tags), "the log warns, {count} times: “{line}”", f"no warning of {what}")
+
+
+def _remark(code: str, otherwise: str) -> Detector:
+    return Detector(f"note-{code}", ("notes",), _noted(code), "{remark}", otherwise)
+
+
+DETECTORS = (
+    _says("warned-of-tokenization", "a tokenization mismatch", "tokenization-mismatch"),
+    _says("warned-of-invalid-value", "an invalid value", "invalid-value"),
+    _says("warned-of-division-by-zero", "a division by zero", "divide-by-zero"),
+    _says("warned-of-labels", "a label outside the classes", "device-assert", "label-out-of-range"),
+    _says("warned-of-nonfinite-overlap", "a non-finite IoU", "nonfinite-iou"),
+    _says("warned-of-scheduler-order", "a scheduler stepped before the optimizer", "scheduler-order"),
+    _says("warned-of-missing-labels", "rows without labels", "no-labels"),
+    Detector("log-ends-in-a-crash", ("events.crash",), _crashed, "the log ends in a crash: “{line}”", "the log does not end in a crash"),
+    _remark("several-runs", "one run in this file"),
+    _remark("two-writers", "one writer"),
+    _remark("placeholder-values", "no placeholder values"),
+    _remark("metric-nan-only", "no metric is NaN"),
+    _remark("rounded-values", "values are not coarsely rounded"),
+    _remark("smoothed-loss", "the loss is not smoothed"),
+)

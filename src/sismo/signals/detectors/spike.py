@@ -1,0 +1,178 @@
+"""Loss spikes: whether there is one, whether it heals, and what else moved in the same step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
+from sismo.signals.levels import after, before, level, noise
+from sismo.signals.spikes import Spike
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_WINDOW = Threshold("spike-window", 100, 100, "row", "stability tree, S2.Q1", "Rows of baseline before a step that may be a spike.")
+_SIGMA = Threshold("spike-sigma", 3, 3, "σ", "stability tree, S2.Q1", "A loss this far above the mean of its window is nominated as a spike.")
+_CONFIRM = Threshold("spike-confirm-z", 5, 0, "MAD σ", "FINDINGS: 3σ alone fires 0.84 times per 1,000 healthy steps, MAD z > 5 never", "Robust deviation that confirms a nominated spike; 0 takes every nomination.")  # fmt: skip
+_RECOVER = Threshold("spike-recover-sigma", 0.5, 0.5, "σ", "stability tree, S2.Q2", "A spike has recovered when the loss is back within this of its mean.")
+_RECOVER_STEPS = Threshold("spike-recover-steps", 50, 50, "step", "stability tree, S2.Q2", "Steps that a spike has to recover in.")
+_PROMINENCE = Threshold("spike-prominence", 2, 0, "×", "heavy-tailed healthy losses have neighbours of the same height", "How far a spike must stand above the other excursions of its run.")  # fmt: skip
+_NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; FINDINGS: a realistic tail batch gives 3.1 to 3.8, healthy at most 2.4", "Gradient norm at a spike over its moving mean.")  # fmt: skip
+_LR_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "FINDINGS: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")
+_SPIKE_LIMITS = (_WINDOW, _SIGMA, _CONFIRM, _RECOVER, _RECOVER_STEPS, _PROMINENCE)
+
+
+def _standing(view: View) -> list[Spike]:
+    """The spikes that stand above the ordinary excursions of this run; a persistent rise stands by its length."""
+    least = view.limit("spike-prominence")
+    return [s for s in view.spikes(LOSS_TRAIN) if s.prominence >= least or (s.rows >= 5 and s.recovered is False)]
+
+
+def _worst(spikes: list[Spike]) -> Spike:
+    """A persistent one before any that recovered, then the highest."""
+    return max(spikes, key=lambda s: (s.recovered is False, s.z))
+
+
+def _numbers(spike: Spike) -> dict[str, object]:
+    return {"peak": spike.peak, "before": spike.before, "z": spike.z, "at": spike.peak_step}
+
+
+def _spike(view: View) -> Observation:
+    if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
+        return unknown("more rows of loss/train")
+    spikes = _standing(view)
+    if not spikes:
+        return absent(LOSS_TRAIN, excursions=len(view.spikes(LOSS_TRAIN)))
+    worst = _worst(spikes)
+    return present(worst.start, worst.end, channel=LOSS_TRAIN, count=len(spikes), **_numbers(worst))
+
+
+def _judged(view: View) -> Spike | Observation:
+    """The spike that matters most, or why there is none."""
+    if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
+        return unknown("more rows of loss/train")
+    spikes = _standing(view)
+    return _worst(spikes) if spikes else absent(LOSS_TRAIN)
+
+
+def _recovered(view: View) -> Observation:
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    if spike.recovered is None:
+        return unknown(f"the {int(view.limit('spike-recover-steps'))} steps after the spike at step {spike.start}")
+    if not spike.recovered:
+        return absent(LOSS_TRAIN)
+    return present(spike.start, spike.end, channel=LOSS_TRAIN, back=spike.recovered_at, **_numbers(spike))
+
+
+def _persistent(view: View) -> Observation:
+    """Not recovered, and the level at the end of what follows is still above the one before by more than its noise."""
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    loss = view.finite(LOSS_TRAIN)
+    if spike.recovered is not False or loss is None:
+        return absent(LOSS_TRAIN)
+    later = after(loss, spike.start, 200)
+    now = level(later[len(later) // 2 :])
+    if not now > spike.before + 3 * max(spike.scale, noise(later) / max(1.0, len(later) ** 0.5)):
+        return absent(LOSS_TRAIN)
+    return present(spike.start, int(loss.steps[-1]), channel=LOSS_TRAIN, now=now, **_numbers(spike))
+
+
+def _large(view: View) -> Observation:
+    """Far outside any tail: a robust z of 20 at three times the height of every other excursion, or 12 over several rows."""
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    large = spike.prominence >= 3 and (spike.z >= 20 or (spike.z >= 12 and spike.rows >= 2))
+    return present(spike.start, spike.end, channel=LOSS_TRAIN, **_numbers(spike)) if large else absent(LOSS_TRAIN)
+
+
+def _norm_at(view: View) -> Observation:
+    """Gradient norm in the rows of the spike over its level before it."""
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    norm = view.finite(GRAD_NORM_PRE)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    base = level(before(norm, spike.start, 100))
+    around = norm.values[(norm.steps >= spike.start - norm.interval) & (norm.steps <= spike.end)]
+    if not around.size or not base > 0:
+        return unknown(f"{GRAD_NORM_PRE} at step {spike.start}")
+    ratio = float(around.max()) / base
+    found = present(spike.start, spike.end, channel=GRAD_NORM_PRE, ratio=ratio, norm=float(around.max()), base=base)
+    return found if ratio >= view.limit("spike-norm-ratio") else absent(GRAD_NORM_PRE, ratio=ratio)
+
+
+def _norm_stays_up(view: View) -> Observation:
+    """The norm keeps a higher level after the spike: the data or the targets changed, not one batch."""
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    norm = view.finite(GRAD_NORM_PRE)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    base, now = level(before(norm, spike.start, 100)), level(after(norm, spike.end, 100)[5:])
+    if not (base > 0 and now > 0):
+        return unknown(f"{GRAD_NORM_PRE} around step {spike.start}")
+    return present(spike.start, channel=GRAD_NORM_PRE, ratio=now / base) if now / base >= 3 else absent(GRAD_NORM_PRE)
+
+
+def _lr_at(view: View) -> Observation:
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    schedule = view.schedule(LR)
+    if schedule is None:
+        return unknown(LR)
+    reach = 3 * max(1.0, _interval(view))
+    for jump in schedule.jumps:
+        if jump.kind == "up" and spike.start - reach <= jump.step <= spike.end:
+            return present(jump.step, channel=LR, before=jump.before, after=jump.after)
+    return absent(LR)
+
+
+def _interval(view: View) -> float:
+    loss = view.series(LOSS_TRAIN)
+    return loss.interval if loss is not None else 1.0
+
+
+def _accelerate(view: View) -> Observation:
+    """At least five spikes, more of them and closer together in the second half of their span than in the first."""
+    if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
+        return unknown("more rows of loss/train")
+    spikes = _standing(view) or list(view.spikes(LOSS_TRAIN))
+    if len(spikes) < 5:
+        return absent(LOSS_TRAIN)
+    starts = np.array([s.start for s in spikes], dtype=np.float64)
+    heights = np.array([s.z for s in spikes])
+    gaps = np.diff(starts)
+    half = len(gaps) // 2
+    closer = float(np.median(gaps[half:])) <= 0.6 * float(np.median(gaps[:half]))
+    higher = float(np.median(heights[len(heights) // 2 :])) >= 1.2 * float(np.median(heights[: len(heights) // 2]))
+    found = present(spikes[0].start, spikes[-1].end, channel=LOSS_TRAIN, count=len(spikes))
+    return found if closer or higher else absent(LOSS_TRAIN)
+
+
+def _unconfirmed(view: View) -> Observation:
+    """Confirmed by their height, but among neighbours of the same height: the noise of this run has heavy tails."""
+    if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
+        return unknown("more rows of loss/train")
+    total, standing = len(view.spikes(LOSS_TRAIN)), len(_standing(view))
+    return present(channel=LOSS_TRAIN, count=total - standing) if total - standing >= 3 and not standing else absent(LOSS_TRAIN)
+
+
+_READS = (LOSS_TRAIN,)
+DETECTORS = (
+    Detector("loss-spike", _READS, _spike, "the loss is {peak:.4g} at step {at}, {z:.1f} robust σ above {before:.4g} ({count} such)", "no step stands above the noise of this run ({excursions} excursions of ordinary height)", thresholds=_SPIKE_LIMITS, live=True),
+    Detector("spike-recovers", _READS, _recovered, "the spike at step {at} ({peak:.4g}) is back at its level by step {back}", "the spike does not recover in time, or there is none", thresholds=_SPIKE_LIMITS, live=True),
+    Detector("spike-persists", _READS, _persistent, "after step {start} the loss stays up: {now:.4g} against {before:.4g} before", "the loss does not stay up after a spike", thresholds=_SPIKE_LIMITS, live=True),
+    Detector("spike-is-large", _READS, _large, "the spike at step {at} stands {z:.0f} robust σ high, far above every other excursion of the run", "the spike is not far outside the run's own tail", live=True),
+    Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), _norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
+    Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
+    Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
+    Detector("spikes-accelerate", _READS, _accelerate, "{count} spikes from step {start} to {end}, closer together or higher as they come", "spikes do not come oftener or higher"),
+    Detector("excursions-of-one-height", _READS, _unconfirmed, "{count} excursions stand out of the window but none above the others: the noise has heavy tails", "no crowd of equal excursions"),
+)  # fmt: skip

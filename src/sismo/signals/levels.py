@@ -1,0 +1,73 @@
+"""Levels and noise of short stretches of a series: what several detectors need to say "higher than before".
+
+All functions take finite values only and return plain floats.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sismo.records.types import Series
+
+_MAD_TO_SIGMA = 1.4826
+
+
+def finite(series: Series) -> Series:
+    """The rows of a series that are finite numbers."""
+    good = np.isfinite(series.values)
+    return series if bool(good.all()) else Series(series.channel, series.steps[good], series.values[good], series.source_key)
+
+
+def level(values: NDArray[np.float64]) -> float:
+    """Median; NaN for nothing."""
+    return float(np.median(values)) if values.size else float("nan")
+
+
+def noise(values: NDArray[np.float64]) -> float:
+    """Standard deviation of the row-to-row noise, from the median absolute difference of neighbours: a slow trend does not count.
+
+    For independent Gaussian rows the difference has sqrt(2) times their deviation, hence the division. 0.0 with fewer than 3 rows.
+    """
+    if values.size < 3:
+        return 0.0
+    return float(np.median(np.abs(np.diff(values)))) * _MAD_TO_SIGMA / 2**0.5
+
+
+def head(series: Series, rows: int) -> NDArray[np.float64]:
+    """The first rows."""
+    return series.values[:rows]
+
+
+def tail(series: Series, rows: int) -> NDArray[np.float64]:
+    """The last rows."""
+    return series.values[-rows:] if rows else series.values[:0]
+
+
+def before(series: Series, step: int, rows: int) -> NDArray[np.float64]:
+    """The last rows before a step, at most so many."""
+    end = int(np.searchsorted(series.steps, step, side="left"))
+    return series.values[max(0, end - rows) : end]
+
+
+def after(series: Series, step: int, rows: int) -> NDArray[np.float64]:
+    """The first rows from a step on, at most so many."""
+    start = int(np.searchsorted(series.steps, step, side="left"))
+    return series.values[start : start + rows]
+
+
+def end_level(series: Series) -> float:
+    """Level at the end: the median of the last tenth of the rows (3 to 50 of them)."""
+    return level(tail(series, max(3, min(50, len(series) // 10))))
+
+
+def start_level(series: Series) -> float:
+    """Level at the start: the first row, which is what initialisation alone explains."""
+    return float(series.values[0]) if len(series) else float("nan")
+
+
+def peak_to_steady(series: Series, rows: int) -> tuple[float, int, float]:
+    """Largest of the first rows, its index, and the level of the second half of the series as the steady state."""
+    first = head(series, rows)
+    index = int(np.argmax(first))
+    return float(first[index]), index, level(series.values[len(series) // 2 :])
