@@ -63,8 +63,8 @@ def run(arguments: list[str] | None = None) -> int:
     except SismoError as error:
         complain(str(error))
         return error.exit_code
-    except Exception:  # a bug of ours must not end with the exit code that means "something found"
-        sys.excepthook(*sys.exc_info())
+    except Exception as error:  # a bug of ours must not end with the exit code that means "something found"
+        sys.excepthook(type(error), error, error.__traceback__)
         complain("this is a bug in sismo; please report it with the lines above")
         return EXIT_FAILED
 
