@@ -39,34 +39,34 @@ def overfitting() -> str:
     """A trainer_state.json: the evaluation loss has its minimum at a third of the run, and rises while training goes on."""
     rng = np.random.default_rng(1)
     history: list[dict[str, float]] = []
-    train = 0.18 + 2.3 * np.exp(-np.arange(300) / 70) * (1 + 0.03 * rng.standard_normal(300)) + 0.004 * rng.standard_normal(300)
-    norm, rate = norms(rng, 300, 3.1, 1.2), cosine(300, 5e-5, 15)
-    for row in range(300):
+    train = 0.18 + 2.3 * np.exp(-np.arange(200) / 45) * (1 + 0.03 * rng.standard_normal(200)) + 0.004 * rng.standard_normal(200)
+    norm, rate = norms(rng, 200, 3.1, 1.2), cosine(200, 5e-5, 10)
+    for row in range(200):
         step = 10 * (row + 1)
         history.append(
             {
-                "epoch": round(step / 300, 2),
+                "epoch": round(step / 200, 2),
                 "grad_norm": float(norm[row]),
                 "learning_rate": float(rate[row]),
                 "loss": round(float(train[row]), 4),
                 "step": step,
             }
         )
-        if step % 100 == 0:
-            after = step / 3000
+        if step % 50 == 0:
+            after = step / 2000
             loss = 1.05 + 1.1 * math.exp(-after / 0.1) + 1.3 * max(0.0, after - 0.3) ** 1.2 + 0.012 * float(rng.standard_normal())
             history.append(
-                {"epoch": round(step / 300, 2), "eval_loss": loss, "eval_runtime": 5.71, "eval_samples_per_second": 70.2, "step": step}
+                {"epoch": round(step / 200, 2), "eval_loss": loss, "eval_runtime": 5.71, "eval_samples_per_second": 70.2, "step": step}
             )
     state = {
         "best_metric": None,
         "epoch": 10.0,
-        "eval_steps": 100,
-        "global_step": 3000,
+        "eval_steps": 50,
+        "global_step": 2000,
         "is_local_process_zero": True,
         "log_history": history,
         "logging_steps": 10,
-        "max_steps": 3000,
+        "max_steps": 2000,
         "num_train_epochs": 10,
         "save_steps": 500,
         "train_batch_size": 8,
@@ -88,8 +88,8 @@ def hidden_nan() -> Iterator[str]:
 def healthy() -> Iterator[str]:
     """JSON lines of a run in which nothing is wrong."""
     rng = np.random.default_rng(3)
-    loss, norm, rate = descent(rng, 500, 6.24, 2.1, 0.02), norms(rng, 500, 4.0, 0.9), cosine(500, 3e-3, 50)
-    for step in range(500):
+    loss, norm, rate = descent(rng, 300, 6.24, 2.1, 0.02), norms(rng, 300, 4.0, 0.9), cosine(300, 3e-3, 30)
+    for step in range(300):
         row = {
             "step": step,
             "loss": round(float(loss[step]), 5),
@@ -123,14 +123,14 @@ def nan_after_growth() -> Iterator[str]:
 def ultralytics() -> Iterator[str]:
     """A results.csv with padded columns, healthy."""
     rng = np.random.default_rng(5)
-    terms = [descent(rng, 100, start, floor, 0.012) for start, floor in ((1.9, 0.62), (3.1, 0.41), (1.7, 0.92))]
-    checks = [term * factor * (1 + 0.015 * rng.standard_normal(100)) for term, factor in zip(terms, (1.08, 1.12, 1.03), strict=True)]
-    quality = 0.86 * (1 - np.exp(-np.arange(1, 101) / 18))
-    names = ["epoch", *(f"train/{name}_loss" for name in ("box", "cls", "dfl")), "metrics/precision(B)", "metrics/recall(B)", "metrics/mAP50(B)",
-             "metrics/mAP50-95(B)", *(f"val/{name}_loss" for name in ("box", "cls", "dfl")), "lr/pg0", "lr/pg1", "lr/pg2"]  # fmt: skip
+    terms = [descent(rng, 60, start, floor, 0.012) for start, floor in ((1.9, 0.62), (3.1, 0.41), (1.7, 0.92))]
+    checks = [term * factor * (1 + 0.015 * rng.standard_normal(60)) for term, factor in zip(terms, (1.08, 1.12, 1.03), strict=True)]
+    quality = 0.86 * (1 - np.exp(-np.arange(1, 61) / 18))
+    names = ["epoch", *(f"train/{name}_loss" for name in ("box", "cls", "dfl")), "metrics/precision(B)", "metrics/recall(B)",
+             "metrics/mAP50(B)", "metrics/mAP50-95(B)", *(f"val/{name}_loss" for name in ("box", "cls", "dfl")), "lr/pg0", "lr/pg1", "lr/pg2"]  # fmt: skip
     yield ",".join(f"{name:>23}" for name in names)
-    for row in range(100):
-        rate = 0.01 * (min(1.0, (row + 1) / 3) if row < 3 else 1 - 0.0099 * row)
+    for row in range(60):
+        rate = 0.01 * (min(1.0, (row + 1) / 3) if row < 3 else 1 - 0.0165 * row)
         scores = [float(quality[row] * share) for share in (0.97, 0.93, 0.98, 0.71)]
         cells = [float(row + 1), *(float(term[row]) for term in terms), *scores, *(float(check[row]) for check in checks), rate, rate, rate]
         yield ",".join(f"{cell:>23.5g}" for cell in cells)
@@ -139,11 +139,11 @@ def ultralytics() -> Iterator[str]:
 def spike() -> Iterator[str]:
     """Standard output of a small GPT trainer: one spike of loss and norm in the same step, gone five steps later."""
     rng = np.random.default_rng(6)
-    loss, norm, rate = descent(rng, 700, 10.95, 3.3, 0.012), norms(rng, 700, 12.0, 0.55), cosine(700, 6e-4, 70)
-    bump = {500: 1.0, 501: 0.45, 502: 0.2, 503: 0.08}
+    loss, norm, rate = descent(rng, 350, 10.95, 3.3, 0.012), norms(rng, 350, 12.0, 0.55), cosine(350, 6e-4, 35)
+    bump = {250: 1.0, 251: 0.45, 252: 0.2, 253: 0.08}
     yield "using device: cuda"
     yield "total desired batch size: 524288"
-    for step in range(700):
+    for step in range(350):
         extra = bump.get(step, 0.0)
         yield (
             f"step {step:5d} | loss: {loss[step] + 2.4 * extra:.6f} | lr {rate[step]:.4e} | norm: {norm[step] * (1 + 9 * extra):.4f} "
@@ -152,21 +152,21 @@ def spike() -> Iterator[str]:
 
 
 def scale_collapse() -> Iterator[str]:
-    """Standard output of Megatron-LM in fp16: from iteration 3100 every step overflows and the loss scale falls through the floor."""
+    """Standard output of Megatron-LM in fp16: from iteration 1100 every step overflows and the loss scale falls through the floor."""
     rng = np.random.default_rng(7)
-    loss, norm, rate = descent(rng, 400, 10.4, 2.9, 0.012), norms(rng, 400, 5.0, 0.8), cosine(400, 1.5e-4, 20)
+    loss, norm, rate = descent(rng, 150, 10.4, 2.9, 0.012), norms(rng, 150, 5.0, 0.8), cosine(150, 1.5e-4, 10)
     scale = 65536.0
-    for row in range(400):
-        overflow = row >= 310
+    for row in range(150):
+        overflow = row >= 110
         if overflow:
             scale = max(scale / 4, 1 / 64)
-        elif row % 100 == 99:
+        elif row % 50 == 49:
             scale *= 2
         shown = "" if overflow else f"lm loss: {loss[row]:.6E} | "
         tail = "" if overflow else f" grad norm: {norm[row]:.3f} |"
         yield (
-            f" iteration {10 * (row + 1):8d}/    5000 | consumed samples: {5120 * (row + 1):12d} | elapsed time per iteration (ms): 812.4 | "
-            f"learning rate: {rate[row]:.3E} | global batch size:   512 | {shown}loss scale: {scale:.1f} |{tail} "
+            f" iteration {10 * (row + 1):8d}/    2000 | consumed samples: {5120 * (row + 1):12d} | "
+            f"elapsed time per iteration (ms): 812.4 | learning rate: {rate[row]:.3E} | global batch size:   512 | {shown}loss scale: {scale:.1f} |{tail} "
             f"number of skipped iterations: {10 if overflow else 0:3d} | number of nan iterations:   0 |"
         )
 
@@ -186,8 +186,8 @@ def scale_search() -> Iterator[str]:
 def no_warmup() -> Iterator[str]:
     """JSON lines of a run that starts at its highest learning rate: norm and loss shoot up in the first steps and the loss makes a V."""
     rng = np.random.default_rng(9)
-    loss, norm, rate = descent(rng, 500, 6.24, 2.3, 0.02), norms(rng, 500, 1.4, 0.9), cosine(500, 0.1, 0)
-    for step in range(500):
+    loss, norm, rate = descent(rng, 300, 6.24, 2.3, 0.02), norms(rng, 300, 1.4, 0.9), cosine(300, 0.1, 0)
+    for step in range(300):
         hit = math.exp(-((step - 3) ** 2) / 4) + 0.5 * math.exp(-step / 25)
         row = {"step": step, "loss": round(float(loss[step] + 3.1 * hit * (step > 0)), 5), "lr": float(f"{rate[step]:.6g}")}
         yield json.dumps({**row, "grad_norm": round(float(norm[step] * (1 + 17 * math.exp(-((step - 2) ** 2) / 3))), 4)})
