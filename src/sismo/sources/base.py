@@ -7,14 +7,14 @@ finds the step axis, and tells runs, resumes and resets apart. Formats never imp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sismo.records.types import Note
+from sismo.records.types import Note, Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,8 +93,11 @@ class Format(ABC):
         """How sure it is that the sample is of its kind: 0 (not at all) to 100 (certain)."""
 
     @abstractmethod
-    def read(self, content: Content) -> list[Table]:
-        """Reads it whole. Bad rows are counted in notes; raises ``MalformedLog`` only when nothing can be read."""
+    def read(self, content: Content) -> list[Table | Run]:
+        """Reads it whole; a format whose rows are already channels gives runs. Bad rows are counted in notes.
+
+        Raises ``MalformedLog`` only when nothing can be read.
+        """
 
 
 class Content(ABC):
@@ -103,6 +106,9 @@ class Content(ABC):
     label: str
     """the path as the user wrote it, ``-`` for standard input."""
     path: Path | None
+    """where it lies; None for standard input and pipes."""
+    plain: bool
+    """whether it is a file whose bytes are those of the log, so that a library may read it by its path."""
 
     @abstractmethod
     def data(self) -> bytes:
@@ -111,3 +117,7 @@ class Content(ABC):
     @abstractmethod
     def text(self) -> str:
         """All text: decoded (UTF-8, UTF-16 by BOM, else Latin-1), ANSI codes and NULs dropped, every line end a plain newline."""
+
+    @abstractmethod
+    def lines(self) -> Iterator[str]:
+        """Non-empty lines in bounded memory; lines that are too long are skipped and noted."""

@@ -1,0 +1,257 @@
+"""Where the bytes of a log come from: a file, a pipe or standard input; plain, gzip or zstd; in any common encoding.
+
+Files are read again on every call, so nothing is held in memory that a format does not ask for. ``lines`` runs in bounded memory
+whatever the file is like.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from sismo.errors import MalformedLog, UnrecognisedLog
+from sismo.records.types import Note
+from sismo.sources.base import Content, Sample
+
+HEAD_BYTES = 64 * 1024
+BLOCK_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 1024 * 1024
+"""Longer lines are skipped and counted: no trainer prints a megabyte of metrics on one line."""
+MAX_WHOLE_BYTES = 768 * 1024 * 1024
+"""Formats that need the whole document at once refuse beyond this, rather than exhaust the machine."""
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_LINE_END = re.compile(r"[\r\n]+")
+
+
+class StreamContent(Content):
+    """One input, opened as often as needed.
+
+    Attributes:
+        truncated: a compressed stream ended too early; what came before is used.
+        long_lines: lines skipped for their length. latin: blocks that were not UTF-8.
+    """
+
+    def __init__(self, label: str, path: Path | None, spool: BinaryIO | None = None) -> None:
+        self.label, self.path = label, path
+        self._spool = spool
+        self.plain = spool is None and path is not None and not _compressed(path)
+        self.truncated = False
+        self.long_lines = 0
+        self.latin = False
+
+    def _raw(self) -> BinaryIO:
+        if self._spool is not None:
+            self._spool.seek(0)
+            return self._spool
+        assert self.path is not None
+        return cast(BinaryIO, open(self.path, "rb"))  # noqa: SIM115 - `blocks` closes it
+
+    def _open(self) -> BinaryIO:
+        raw = self._raw()
+        magic = raw.read(4)
+        raw.seek(0)
+        if magic.startswith(_GZIP):
+            import gzip
+
+            return cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb"))
+        return _open_zstd(raw) if magic.startswith(_ZSTD) else raw
+
+    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+        """The decompressed bytes in pieces. A broken end of a compressed stream ends it and sets ``truncated``."""
+        stream = self._open()
+        try:
+            while True:
+                try:
+                    block = stream.read(size)
+                except (EOFError, OSError, ValueError) as error:
+                    if isinstance(error, PermissionError | IsADirectoryError):
+                        raise
+                    self.truncated = True
+                    return
+                except Exception as error:  # zstandard and pyarrow have error classes of their own, imported lazily
+                    if type(error).__module__.split(".")[0] not in ("zstd", "zstandard", "zlib", "pyarrow"):
+                        raise
+                    self.truncated = True
+                    return
+                if not block:
+                    return
+                yield block
+        finally:
+            if stream is not self._spool:
+                stream.close()
+
+    def head(self) -> bytes:
+        """The first 64 KiB, decompressed."""
+        return next(self.blocks(HEAD_BYTES), b"")[:HEAD_BYTES]
+
+    def data(self) -> bytes:
+        """All bytes. Raises ``MalformedLog`` when there are too many to hold."""
+        pieces: list[bytes] = []
+        total = 0
+        for block in self.blocks(8 * BLOCK_BYTES):
+            total += len(block)
+            if total > MAX_WHOLE_BYTES:
+                raise MalformedLog(self.label, f"one document of more than {MAX_WHOLE_BYTES >> 20} MiB; split it, or give a line-based log")
+            pieces.append(block)
+        return b"".join(pieces)
+
+    def text(self) -> str:
+        text, latin = decode(self.data())
+        self.latin |= latin
+        return _LINE_END.sub("\n", text) if "\r" in text else text
+
+    def lines(self) -> Iterator[str]:
+        """Non-empty lines, clean of line ends, ANSI codes and NULs. Lines beyond 1 MiB are counted in ``long_lines`` and skipped."""
+        for block in self._whole_lines():
+            text, latin = decode(block)
+            self.latin |= latin
+            yield from (line for line in _LINE_END.split(text) if line)
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        """Blocks that end at a line end; inside a line that is too long everything is dropped up to its end."""
+        rest = b""
+        dropping = False
+        wide = self.head()[:2] in (b"\xff\xfe", b"\xfe\xff") or _looks_wide(self.head())
+        if wide:
+            yield self.data()
+            return
+        for block in self.blocks():
+            if dropping:
+                ends = [at for at in (block.find(b"\n"), block.find(b"\r")) if at >= 0]
+                if not ends:
+                    continue
+                block, dropping = block[min(ends) :], False
+            cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+            if cut:
+                yield rest + block[:cut]
+                rest = block[cut:]
+            else:
+                rest += block
+            if len(rest) > MAX_LINE_BYTES:
+                rest, dropping = b"", True
+                self.long_lines += 1
+        if rest:
+            yield rest
+
+    def notes(self) -> list[Note]:
+        """What had to be done to the bytes to read them."""
+        found: list[Note] = []
+        if self.truncated:
+            found.append(Note("partial-log", "the compressed file ends too early; what could be read was read"))
+        if self.long_lines:
+            found.append(Note("skipped-lines", "{count} lines longer than 1 MiB were skipped", {"count": self.long_lines}))
+        if self.latin:
+            found.append(Note("encoding", "parts of the file are not UTF-8 and were read as Latin-1"))
+        return found
+
+
+def _compressed(path: Path) -> bool:
+    with open(path, "rb") as raw:
+        return raw.read(4).startswith((_GZIP, _ZSTD))
+
+
+def decode(data: bytes) -> tuple[str, bool]:
+    """Bytes as text without ANSI codes and NULs, and whether Latin-1 had to be assumed."""
+    latin = False
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = data.decode("utf-16", errors="replace")
+    elif _looks_wide(data[:4096]):
+        text = data.decode("utf-16-le", errors="replace")
+    else:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            text, latin = data.decode("latin-1"), True
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    return text.removeprefix("\ufeff"), latin
+
+
+def _looks_wide(data: bytes) -> bool:
+    """UTF-16 without its mark: most odd bytes are NUL and hardly any even one is."""
+    if len(data) < 8:
+        return False
+    odd, even = data[1::2], data[::2]
+    return odd.count(0) > 0.8 * len(odd) and even.count(0) < 0.1 * len(even)
+
+
+def _open_zstd(raw: BinaryIO) -> BinaryIO:
+    try:
+        import zstandard
+
+        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True))
+    except ImportError:
+        import pyarrow
+
+        return cast(BinaryIO, pyarrow.CompressedInputStream(raw, "zstd"))
+
+
+def open_content(label: str) -> StreamContent:
+    """The content behind a path or ``-``. Raises ``UnrecognisedLog`` when it cannot be opened; folders are not for here."""
+    if label == "-":
+        return StreamContent(label, None, _spooled(sys.stdin.buffer))
+    path = Path(label)
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            with open(path, "rb"):
+                return StreamContent(label, path)
+        with open(path, "rb") as pipe:
+            return StreamContent(label, None, _spooled(pipe))
+    except FileNotFoundError:
+        raise UnrecognisedLog(label, "no such file or folder; check the path") from None
+    except PermissionError:
+        raise UnrecognisedLog(label, "permission denied; make it readable for this user") from None
+    except OSError as error:
+        raise UnrecognisedLog(label, f"cannot be opened ({error.strerror or error})") from None
+
+
+def _spooled(stream: BinaryIO) -> BinaryIO:
+    """A pipe can be read only once and formats look twice: keep it, on disk beyond 64 MiB."""
+    import shutil
+    import tempfile
+
+    spool = tempfile.SpooledTemporaryFile(max_size=64 * BLOCK_BYTES)  # noqa: SIM115 - lives as long as its content
+    shutil.copyfileobj(stream, spool, BLOCK_BYTES)
+    return cast(BinaryIO, spool)
+
+
+def sample_of(content: StreamContent) -> Sample:
+    """What the formats see of an input before it is read."""
+    head = content.head()
+    name = content.path.name.lower() if content.path else ""
+    for suffix in (".gz", ".zst", ".zstd"):
+        name = name.removesuffix(suffix)
+    text = "" if is_binary(head) else _LINE_END.sub("\n", decode(head)[0])
+    return Sample(name, head, False, content.path, text)
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether these bytes are no text. A log may hold NULs (a sparse file after a crash) and a few stray bytes."""
+    if not head:
+        return False
+    text, _ = decode(_without_cut_character(head))
+    if not text:
+        return True
+    strange = sum(1 for char in text[:8192] if (char < " " and char not in "\n\r\t\b\f\x1b") or "\x7f" <= char < "\xa0")
+    return strange > 0.05 * min(len(text), 8192)
+
+
+def _without_cut_character(head: bytes) -> bytes:
+    """Drops a UTF-8 character that the end of the head cuts in two; else the whole head would look like Latin-1."""
+    for back in range(1, min(4, len(head)) + 1):
+        byte = head[-back]
+        if byte & 0xC0 == 0xC0:
+            return head[:-back]
+        if byte & 0xC0 != 0x80:
+            break
+    return head

@@ -1,0 +1,135 @@
+"""CSV of any dialect: Lightning's metrics.csv, Keras CSVLogger, Ultralytics' padded results.csv, and what people write by hand.
+
+A header that comes again inside the file is another start appended to it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+
+from sismo.records.types import Run
+from sismo.sources.base import Content, Format, Sample, Table
+from sismo.sources.keys import meaning
+from sismo.sources.numbers import number
+from sismo.sources.rows import RowBuilder
+
+DELIMITERS = (",", ";", "\t")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+MAX_SPACES = 4
+MAX_PREAMBLE = 30
+"""Lines before the header that may be comments or settings."""
+
+
+class Csv(Format):
+    name = "csv"
+    about = "CSV with commas, semicolons or tabs: Lightning, Keras CSVLogger, Ultralytics, wandb exports"
+
+    def score(self, sample: Sample) -> int:
+        if not sample.text or sample.is_dir:
+            return 0
+        lines = [line for line in sample.text.split("\n") if line.strip()]
+        if len(sample.head) >= 60_000 and len(lines) > 1:
+            lines.pop()
+        found = _header_in(lines)
+        if found is None:
+            return 0
+        at, delimiter = found
+        width = len(_cells(lines[at], delimiter))
+        body = lines[at + 1 : at + 60]
+        if not body:
+            return 10 if sample.name.endswith((".csv", ".tsv")) else 0
+        fitting = sum(1 for line in body if _is_data(line, delimiter, width))
+        if fitting < 0.7 * len(body):
+            return 0
+        named = sample.name.endswith((".csv", ".tsv"))
+        return 88 if named else 75 if width > 1 else 0
+
+    def read(self, content: Content) -> list[Table | Run]:
+        return [_read(content.lines())]
+
+
+def _header_in(lines: Sequence[str]) -> tuple[int, str] | None:
+    """Where the header is and what separates its cells."""
+    for at, line in enumerate(lines[:MAX_PREAMBLE]):
+        if line.lstrip().startswith("#") and at + 1 < len(lines):
+            continue
+        for delimiter in DELIMITERS:
+            cells = _cells(line, delimiter)
+            if _is_header(cells) and (len(cells) > 1 or meaning(cells[0]).role in ("train", "val")):
+                return at, delimiter
+    return None
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    if '"' in line:
+        try:
+            return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+        except csv.Error:
+            return [cell.strip(' "') for cell in line.split(delimiter)]
+    return [cell.strip() for cell in line.split(delimiter)]
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    words = [cell for cell in cells if cell]
+    if not words or any(len(cell) > 80 or "=" in cell or "{" in cell for cell in words):
+        return False
+    if any(number(cell) is not None for cell in words):
+        return False
+    # A sentence with commas has no name that means anything here, or says too much in one cell.
+    return len(set(words)) == len(words) and any(meaning(cell).role != "metric" and cell.count(" ") < MAX_SPACES for cell in words)
+
+
+def _is_data(line: str, delimiter: str, width: int) -> bool:
+    cells = _cells(line, delimiter)
+    if abs(len(cells) - width) > 1:
+        return False
+    return any(number(cell) is not None or _DECIMAL_COMMA.fullmatch(cell) for cell in cells) or _is_header(cells)
+
+
+def _read(lines: Iterator[str]) -> Table:
+    builder = RowBuilder("csv")
+    start: list[str] = []
+    header: list[str] | None = None
+    delimiter = ","
+    for line in lines:
+        if header is None:
+            start.append(line)
+            found = _header_in(start[-1:])
+            if found is None:
+                if len(start) > MAX_PREAMBLE:
+                    break
+                continue
+            delimiter = found[1]
+            header = _cells(line, delimiter)
+            continue
+        header = _row(builder, line, header, delimiter)
+    return builder.table("ultralytics" if header is not None and any(cell.startswith("lr/pg") for cell in header) else "")
+
+
+def _row(builder: RowBuilder, line: str, header: list[str], delimiter: str) -> list[str]:
+    """Adds one line; returns the header that holds from here on."""
+    cells = _cells(line, delimiter)
+    row: dict[str, float] = {}
+    for key, cell in zip(header, cells, strict=False):
+        if not cell:
+            continue
+        value = number(cell)
+        if value is None and delimiter != "," and _DECIMAL_COMMA.fullmatch(cell):
+            value = number(cell.replace(",", "."))
+        elif value is not None and "," in cell and delimiter == ";" and cell.count(",") == 1:
+            value = number(cell.replace(",", "."))
+        if value is not None:
+            row[key or "index"] = value
+    if row:
+        builder.add(row)
+        return header
+    if _is_header(cells) and set(cells) & set(header):
+        builder.mark("run", name="", header=True)
+        return cells
+    builder.skipped += bool(line.strip())
+    return header
+
+
+FORMAT = Csv()

@@ -1,0 +1,75 @@
+"""JSON lines: one object a row (LLaMA-Factory, detectron2's metrics.json, mmcv's .log.json, wandb exports, hand-made logs)."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from sismo.records.types import Run
+from sismo.sources.base import Content, Format, Sample, Table
+from sismo.sources.literals import pairs
+from sismo.sources.objects import add_record, is_config
+from sismo.sources.rows import RowBuilder, flatten
+
+NAME = "json-lines"
+COLUMNAR_BYTES = 4 * 1024 * 1024
+"""From this size on the columnar reader pays for its import."""
+
+
+class JsonLines(Format):
+    name = NAME
+    about = "JSON lines: one object a row, with NaN, Infinity and null as they come"
+
+    def score(self, sample: Sample) -> int:
+        if not sample.text or sample.is_dir:
+            return 0
+        lines = [line for line in sample.text.split("\n")[:40] if line.strip()]
+        if len(sample.head) >= 60_000 and len(lines) > 1:
+            lines.pop()
+        good = sum(1 for line in lines if _looks_like_row(line))
+        if not lines or good < 0.8 * len(lines):
+            return 0
+        named = sample.name.endswith((".jsonl", ".ndjson"))
+        return 90 if named else 85 if len(lines) > 1 else 60
+
+    def read(self, content: Content) -> list[Table | Run]:
+        if content.plain and content.path is not None and content.path.stat().st_size >= COLUMNAR_BYTES:
+            from sismo.sources.columnar import read_columns
+
+            table = read_columns(content.path)
+            if table is not None:
+                return [table]
+        return [read_rows(content)]
+
+
+def _looks_like_row(line: str) -> bool:
+    line = line.strip().rstrip(",")
+    return line.startswith("{") and line.endswith("}") and (len(line) < 3 or line[1:].lstrip()[:1] in "\"'}")
+
+
+def read_rows(content: Content) -> Table:
+    """The tolerant reader: one line at a time, whatever each is like."""
+    builder = RowBuilder(NAME)
+    for line in content.lines():
+        record = _record(line)
+        if record is None:
+            builder.skipped += bool(line.strip())
+        elif not add_record(builder, record) and record or (builder.n_rows < 3 and is_config(record)):
+            builder.config.update(flatten(record))
+    return builder.table()
+
+
+def _record(line: str) -> dict[str, object] | None:
+    text = line.strip()
+    if not text.startswith("{"):
+        return None
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        # Python literals (nan, None, single quotes), or an object that was cut off: its complete pairs still count.
+        found = pairs(text.rstrip(",")) if text.rstrip(",").endswith("}") else {}
+        return dict(found) if found else None
+    return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else None
+
+
+FORMAT = JsonLines()

@@ -1,0 +1,61 @@
+"""Whatever else has a loss and a number on a line: ``step 10 loss 2.41``, ``Epoch: 1, Training Loss: 6.39, Validation Loss: 4.75``."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from sismo.sources.keys import meaning
+from sismo.sources.line import Line, TextLog
+from sismo.sources.pairs import read_pairs
+
+_LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
+_AXES = frozenset({"step", "epoch", "batch"})
+_HEADING = re.compile(r"^\W*epoch[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
+_CODE = re.compile(r"^\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)|[;{]\s*$|==|\w\(\w+=|= \w+\(")
+ONE_OFF_ROWS = 5
+"""With this many loss rows in the log, a sentence that has a loss once and no step is no measurement of the curve."""
+
+
+def read(line: str, log: TextLog) -> bool:
+    heading = _HEADING.match(line)
+    if heading:
+        log.epoch = float(heading[1])
+        return True
+    if _CODE.search(line):
+        return False
+    row = read_pairs(line)
+    roles = {meaning(key).role for key in row}
+    if not roles & _LOSSES:
+        if "weak" not in roles or not roles & _AXES:
+            return bool(row) and _attach(row, log)
+    if not roles & _AXES:
+        if log.epoch is not None:
+            row["epoch"] = log.epoch
+        _remember(line, row, log)
+    log.add(row, open_row=True)
+    return True
+
+
+def _attach(row: dict[str, float], log: TextLog) -> bool:
+    """A learning rate or gradient norm on a line of its own belongs to the loss right above."""
+    wanted = {key: value for key, value in row.items() if meaning(key).role == "lr" or meaning(key).member.startswith("grad_norm/")}
+    return bool(wanted) and len(wanted) == len(row) and log.attach(wanted)
+
+
+def _remember(line: str, row: dict[str, float], log: TextLog) -> None:
+    seen = cast("dict[tuple[str, ...], list[int]]", log.memo.setdefault("generic", {}))
+    seen.setdefault(tuple(row), []).append(log.rows.n_rows)
+
+
+def finish(log: TextLog) -> None:
+    """Drops the sentences that came only once beside a real curve."""
+    seen = cast("dict[tuple[str, ...], list[int]]", log.memo.get("generic", {}))
+    dropped = [rows[0] for rows in seen.values() if len(rows) == 1]
+    if dropped and log.rows.n_rows - len(dropped) >= ONE_OFF_ROWS:
+        for row in dropped:
+            log.rows.clear(row)
+
+
+LINE = Line("generic", "Epoch: 1, Training Loss: 6.39, Validation Loss: 4.75",
+            ("loss", "cost", "epoch", "val ", "lr", "error", "mse", "nll", "trl:", "tel:", "norm"), 90, read, finish=finish)  # fmt: skip

@@ -1,0 +1,37 @@
+"""Loss-scale overflows: DeepSpeed (``OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 64, reducing to 32``), Apex and fairseq."""
+
+from __future__ import annotations
+
+import re
+
+from sismo.sources.line import Line, TextLog
+from sismo.sources.numbers import NUMBER, number
+
+_DEEPSPEED = re.compile(rf"overflow.*?(?:rank (\d+) )?skipping step.*?attempted loss scale:\s*({NUMBER}),\s*reducing to\s*({NUMBER})", re.IGNORECASE)
+_SETTING = re.compile(rf"(?:overflow.*?)?(?:setting|reducing) loss scale to:?\s*({NUMBER})", re.IGNORECASE)
+
+
+def read(line: str, log: TextLog) -> bool:
+    found = _DEEPSPEED.search(line)
+    if found:
+        rank = found[1] or "0"
+        # Every rank prints the same overflow: only the first rank seen is counted.
+        if log.memo.setdefault("overflow-rank", rank) != rank:
+            return True
+        log.overflow(scale_before=number(found[2]), scale_after=number(found[3]))
+        log.memo["overflow-scale"] = number(found[3])
+        return True
+    found = _SETTING.search(line)
+    if found and "overflow" in line.lower():
+        after = number(found[1])
+        before = log.memo.get("overflow-scale")
+        data: dict[str, object] = {"scale_after": after}
+        if isinstance(before, float):
+            data["scale_before"] = before
+        log.overflow(**data)
+        log.memo["overflow-scale"] = after
+        return True
+    return False
+
+
+LINE = Line("overflow", "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 64, reducing to 32", ("overflow",), 2, read, marker=True)

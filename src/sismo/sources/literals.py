@@ -1,0 +1,26 @@
+"""Flat dictionaries as Python and JavaScript print them: quotes of either kind, ``nan``, ``inf``, ``None``, ``tensor(2.3)``."""
+
+from __future__ import annotations
+
+import re
+
+from sismo.sources.numbers import number
+
+_PAIR = re.compile(
+    r"""['"]([^'"]{1,120})['"]\s*:\s*(?:['"]([^'"]*)['"]|((?:tensor|np\.float\d+|array)\([^()]*\)|[^\s,{}\[\]'"]+))"""
+)
+
+
+def pairs(text: str) -> dict[str, float]:
+    """The numbers of a printed dictionary, nested ones flat; what is no number is left out."""
+    found: dict[str, float] = {}
+    for key, quoted, bare in _PAIR.findall(text):
+        value = number(quoted or bare)
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def words(text: str) -> dict[str, str]:
+    """The keys and values of a printed dictionary as they stand."""
+    return {key: quoted or bare for key, quoted, bare in _PAIR.findall(text)}

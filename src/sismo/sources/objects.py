@@ -1,0 +1,54 @@
+"""Rows of JSON objects: shared by every format whose rows are dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sismo.sources.keys import meaning
+from sismo.sources.numbers import value_of
+from sismo.sources.rows import RowBuilder, flatten
+
+_SPLIT_KEYS = ("mode", "split", "phase", "stage", "subset", "partition", "set", "type", "kind", "event")
+_VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval", "evaluation": "eval", "test": "test", "dev": "val", "validate": "val",
+              "evaluate": "eval"}  # fmt: skip
+_CONFIG_WORDS = frozenset({"config", "args", "hparams", "hyperparameters", "params", "settings"})
+
+
+def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
+    """Adds one object as a row; returns whether it had a number. ``{"mode": "val"}`` puts ``val/`` before its keys."""
+    flat = flatten(record) if any(isinstance(value, dict) for value in record.values()) else record
+    prefix = _prefix(flat)
+    row: dict[str, float] = {}
+    for key, value in flat.items():
+        if type(value) is float:
+            row[key] = value
+        elif value is not None and (cell := value_of(value)) is not None:
+            row[key] = cell
+    if prefix:
+        # Counters stay what they are, except one within the epoch: that of the evaluation counts its own batches.
+        within = any(meaning(key).role == "epoch" for key in row)
+        row = {key if _is_axis(key, within) else f"{prefix}/{key}": value for key, value in row.items()}
+    if not row:
+        return False
+    builder.add(row)
+    return True
+
+
+def _prefix(flat: Mapping[str, object]) -> str:
+    for key in _SPLIT_KEYS:
+        value = flat.get(key)
+        if isinstance(value, str):
+            return _VAL_WORDS.get(value.lower(), "")
+    return ""
+
+
+def _is_axis(key: str, within: bool) -> bool:
+    role = meaning(key).role
+    return role == "epoch" or (role == "step" and not (within and key in ("iter", "iteration", "step_in_epoch")))
+
+
+def is_config(record: Mapping[str, object]) -> bool:
+    """Whether an object without measurements is the configuration of the run rather than a row."""
+    keys = {str(key).lower() for key in record}
+    return bool(keys & _CONFIG_WORDS) or len(keys & {"learning_rate", "batch_size", "seed", "optimizer", "model", "max_steps", "warmup_steps", "fp16", "bf16",
+                                                    "vocab_size", "gradient_accumulation_steps"}) >= 3  # fmt: skip

@@ -1,0 +1,55 @@
+"""``key: value``, ``key=value`` and ``key value`` inside a line, whatever stands between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sismo.sources.axis import EPOCH_LENGTH_KEY
+from sismo.sources.keys import meaning
+from sismo.sources.numbers import NUMBER, number
+
+_WORD = r"[A-Za-z_@][\w./@()%-]*"
+_PAIR = re.compile(
+    rf"(?<![\w.])({_WORD}(?: [A-Za-z_(][\w./@()%-]*){{0,3}}?)"
+    rf"(?:\s*[:=]\s*|\s+|\s*\(\s*|\[\s*)({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|[a-zA-Zµ/]{{1,8}})?(?![\w]|\.\d|:\d|-\d)"
+)
+_HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
+_SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")
+_STAMP = re.compile(r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}\s*")
+
+
+def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
+    """Key, value and, for ``10/47``, what it is out of."""
+    for key, value, out_of in _PAIR.findall(text):
+        found = number(value)
+        if found is not None:
+            yield key.strip(), found, float(out_of) if out_of else None
+
+
+def read_pairs(line: str) -> dict[str, float]:
+    """The row that a line of pairs spells, with ``val/`` before the keys when the line begins with such a word.
+
+    ``iter: 10/47`` beside an epoch gives the length of the epoch; alone it gives the planned steps.
+    """
+    text = _STAMP.sub("", line)
+    row: dict[str, float] = {}
+    totals: dict[str, float] = {}
+    for key, value, out_of in find_pairs(text):
+        if key in row:
+            continue
+        row[key] = value
+        if out_of is not None:
+            totals[key] = out_of
+    if not row:
+        return row
+    first = next(iter(row))
+    if _HELD_OUT.search(text[: text.find(first)]):
+        row = {key if meaning(key).role in ("step", "epoch", "batch") else f"val/{key}": value for key, value in row.items()}
+    has_epoch = any(meaning(key).role == "epoch" for key in row)
+    if has_epoch and not any(meaning(key).role in ("step", "batch") for key in row) and (samples := _SAMPLES.search(text)):
+        row["batch"], row[EPOCH_LENGTH_KEY] = float(samples[1]), float(samples[2])
+    for key, out_of in totals.items():
+        if meaning(key).role in ("step", "batch"):
+            row[EPOCH_LENGTH_KEY if has_epoch else "total_steps"] = out_of
+    return row

@@ -1,0 +1,98 @@
+"""Rows that arrive one by one, each with its own keys, gathered into a ``Table``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sismo.records.types import Note
+from sismo.sources.base import Column, Mark, Table
+
+MAX_KEYS = 2000
+"""Keys beyond this are not kept: a log that names every row differently would otherwise need rows x keys of memory."""
+
+
+class RowBuilder:
+    """Collects rows, marks, configuration and notes; ``table()`` ends it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.n_rows = 0
+        self.marks: list[Mark] = []
+        self.config: dict[str, object] = {}
+        self.notes: list[Note] = []
+        self.skipped = 0
+        self._cells: dict[str, tuple[list[int], list[float]]] = {}
+        self._refused: set[str] = set()
+
+    def add(self, values: Mapping[str, float]) -> int:
+        """Appends a row and returns its index."""
+        row = self.n_rows
+        self.n_rows += 1
+        for key, value in values.items():
+            self.put(row, key, value)
+        return row
+
+    def put(self, row: int, key: str, value: float) -> None:
+        """Sets one cell of a row that exists; a cell that is set twice keeps the later value."""
+        cells = self._cells.get(key)
+        if cells is None:
+            if len(self._cells) >= MAX_KEYS:
+                self._refused.add(key)
+                return
+            cells = self._cells[key] = ([], [])
+        cells[0].append(row)
+        cells[1].append(value)
+
+    def has(self, row: int, key: str) -> bool:
+        """Whether the row has this key; cheap only for the last rows."""
+        cells = self._cells.get(key)
+        return cells is not None and bool(cells[0]) and (cells[0][-1] == row or (row < cells[0][-1] and row in cells[0]))
+
+    def clear(self, row: int) -> None:
+        """Empties a row; the row itself stays, so that marks keep their places."""
+        for rows, values in self._cells.values():
+            if row in rows:
+                at = rows.index(row)
+                del rows[at], values[at]
+
+    def mark(self, kind: str, **data: object) -> None:
+        """Places a mark before the next row."""
+        self.marks.append(Mark(self.n_rows, kind, data))
+
+    def keys(self) -> list[str]:
+        """The keys seen so far, in order of appearance."""
+        return list(self._cells)
+
+    def table(self, dialect: str = "") -> Table:
+        """Everything gathered so far as a table."""
+        notes = list(self.notes)
+        if self.skipped:
+            notes.append(Note("skipped-lines", "{count} lines could not be read and were skipped", {"count": self.skipped}))
+        if self._refused:
+            notes.append(Note("skipped-keys", "{count} keys beyond the first {limit} were ignored",
+                              {"count": len(self._refused), "limit": MAX_KEYS}))  # fmt: skip
+        columns = {key: _column(self.n_rows, rows, values) for key, (rows, values) in self._cells.items() if rows}
+        return Table(self.source, self.n_rows, columns, tuple(self.marks), dict(self.config), tuple(notes), dialect)
+
+
+def _column(n_rows: int, rows: list[int], values: list[float]) -> Column:
+    filled = np.full(n_rows, np.nan)
+    present = np.zeros(n_rows, dtype=np.bool_)
+    index = np.asarray(rows, dtype=np.int64)
+    filled[index] = np.asarray(values, dtype=np.float64)
+    present[index] = True
+    return Column(filled, present)
+
+
+def flatten(record: Mapping[str, object], prefix: str = "", depth: int = 3) -> dict[str, object]:
+    """A record with nested objects as one level: ``{"a": {"b": 1}}`` gives ``a/b``. Lists are left as they are."""
+    flat: dict[str, object] = {}
+    for key, value in record.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict) and depth:
+            flat.update(flatten(value, f"{name}/", depth - 1))  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            flat[name] = value
+    return flat

@@ -1,0 +1,140 @@
+"""Picks the format of an input by asking every format how sure it is, and what to read in a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from sismo.errors import SourceError, UnrecognisedLog
+from sismo.records.types import Run
+from sismo.sources.base import Content, Format, Sample, Table
+from sismo.sources.content import StreamContent, is_binary, open_content, sample_of
+from sismo.sources.registry import plugins
+
+MIN_SCORE = 5
+MAX_FILES = 64
+"""Logs read from one folder; the rest are left out."""
+MAX_DEPTH = 3
+_LOG_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".log", ".out", ".txt", ".err", ".stdout", ".gz", ".zst")
+_LOG_NAMES = ("metrics.csv", "results.csv", "trainer_log.jsonl", "metrics.json", "metrics.jsonl", "history.csv", "history.json", "training_log.csv",
+              "log.txt", "train.log", "training.log", "output.log", "stdout.log", "main.log")  # fmt: skip
+
+
+def formats() -> tuple[Format, ...]:
+    """Every format there is."""
+    return cast("tuple[Format, ...]", plugins("sismo.sources.formats", "FORMAT"))
+
+
+def read(label: str) -> list[Table | Run]:
+    """Tables of what lies at a path (``-`` for standard input). Raises ``UnrecognisedLog`` or ``MalformedLog``."""
+    path = Path(label)
+    if label != "-" and path.is_dir():
+        return _read_folder(label, path)
+    content = open_content(label)
+    sample = sample_of(content)
+    if not sample.head:
+        raise UnrecognisedLog(label, "the file is empty" if label != "-" else "nothing came in on standard input")
+    chosen = best(sample)
+    if chosen is None:
+        reason = "binary data of no known kind; give the log itself" if is_binary(sample.head) else "nothing in it looks like a training log"
+        raise UnrecognisedLog(label, reason)
+    return _with_notes(chosen.read(content), content)
+
+
+def best(sample: Sample) -> Format | None:
+    """The format that is surest of the sample, or None where none recognises it."""
+    scored = [(form.score(sample), form) for form in formats()]
+    score, form = max(scored, key=lambda one: one[0])
+    return form if score >= MIN_SCORE else None
+
+
+def _with_notes(tables: list[Table | Run], content: StreamContent) -> list[Table | Run]:
+    notes = content.notes()
+    if not notes:
+        return tables
+    return [
+        Table(one.source, one.n_rows, one.columns, one.marks, one.config, (*one.notes, *notes), one.dialect) if isinstance(one, Table) else one
+        for one in tables
+    ]
+
+
+class _Folder(Content):
+    """A folder as content: formats that read folders use only its path."""
+
+    def __init__(self, label: str, path: Path) -> None:
+        self.label, self.path, self.plain = label, path, False
+
+    def data(self) -> bytes:
+        raise UnrecognisedLog(self.label, "is a folder")
+
+    def text(self) -> str:
+        raise UnrecognisedLog(self.label, "is a folder")
+
+    def lines(self) -> Iterator[str]:
+        raise UnrecognisedLog(self.label, "is a folder")
+
+
+def _read_folder(label: str, path: Path) -> list[Table | Run]:
+    found: list[Table | Run] = []
+    try:
+        places = _places(path, 0)
+    except PermissionError:
+        raise UnrecognisedLog(label, "permission denied; make the folder readable for this user") from None
+    for form, place in places:
+        try:
+            found.extend(_named(form.read(_Folder(str(place), place)) if form is not None else read(str(place)), place, path))
+        except SourceError:
+            # One bad file among several is no reason to refuse the folder; with none readable the folder is refused below.
+            continue
+    if not found:
+        raise UnrecognisedLog(label, "no training log found in this folder; name the log file itself")
+    return found
+
+
+def _places(path: Path, depth: int) -> list[tuple[Format | None, Path]]:
+    """What to read in a folder: the folder itself where a format knows it, else its logs, else those of its subfolders."""
+    form = best(Sample(path.name.lower(), b"", True, path, ""))
+    if form is not None:
+        return [(form, path)]
+    files, folders = _entries(path)
+    named = [file for name in _LOG_NAMES for file in files if file.name.lower() == name]
+    if named:
+        return [(None, file) for file in named[:1]]
+    inside = [place for folder in folders for place in _places(folder, depth + 1)] if depth < MAX_DEPTH else []
+    logs = [(None, file) for file in files if file.suffix.lower() in _LOG_SUFFIXES]
+    return [*logs, *inside][:MAX_FILES]
+
+
+def _entries(path: Path) -> tuple[list[Path], list[Path]]:
+    files: list[Path] = []
+    folders: list[Path] = []
+    for entry in _scan(path):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(Path(entry.path))
+        elif entry.is_file():
+            files.append(Path(entry.path))
+    return sorted(files), sorted(folders)[: MAX_FILES * 4]
+
+
+def _scan(path: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            yield from entries
+    except PermissionError:
+        raise
+    except OSError:
+        return
+
+
+def _named(tables: list[Table | Run], place: Path, root: Path) -> list[Table | Run]:
+    name = str(place.relative_to(root)) if place != root else ""
+    if not name:
+        return tables
+    return [
+        Table(one.source, one.n_rows, one.columns, one.marks, {**one.config, "log_file": name}, one.notes, one.dialect) if isinstance(one, Table) else one
+        for one in tables
+    ]
