@@ -126,8 +126,17 @@ def ultralytics() -> Iterator[str]:
     terms = [descent(rng, 60, start, floor, 0.012) for start, floor in ((1.9, 0.62), (3.1, 0.41), (1.7, 0.92))]
     checks = [term * factor * (1 + 0.015 * rng.standard_normal(60)) for term, factor in zip(terms, (1.08, 1.12, 1.03), strict=True)]
     quality = 0.86 * (1 - np.exp(-np.arange(1, 61) / 18))
-    names = ["epoch", *(f"train/{name}_loss" for name in ("box", "cls", "dfl")), "metrics/precision(B)", "metrics/recall(B)",
-             "metrics/mAP50(B)", "metrics/mAP50-95(B)", *(f"val/{name}_loss" for name in ("box", "cls", "dfl")), "lr/pg0", "lr/pg1", "lr/pg2"]  # fmt: skip
+    parts = ("box", "cls", "dfl")
+    scored = ["metrics/precision(B)", "metrics/recall(B)", "metrics/mAP50(B)", "metrics/mAP50-95(B)"]
+    names = [
+        "epoch",
+        *(f"train/{name}_loss" for name in parts),
+        *scored,
+        *(f"val/{name}_loss" for name in parts),
+        "lr/pg0",
+        "lr/pg1",
+        "lr/pg2",
+    ]
     yield ",".join(f"{name:>23}" for name in names)
     for row in range(60):
         rate = 0.01 * (min(1.0, (row + 1) / 3) if row < 3 else 1 - 0.0165 * row)
@@ -152,22 +161,22 @@ def spike() -> Iterator[str]:
 
 
 def scale_collapse() -> Iterator[str]:
-    """Standard output of Megatron-LM in fp16: from iteration 1100 every step overflows and the loss scale falls through the floor."""
+    """Standard output of Megatron-LM in fp16: from iteration 1100 every step overflows and the loss scale falls to its minimum."""
     rng = np.random.default_rng(7)
     loss, norm, rate = descent(rng, 150, 10.4, 2.9, 0.012), norms(rng, 150, 5.0, 0.8), cosine(150, 1.5e-4, 10)
     scale = 65536.0
     for row in range(150):
         overflow = row >= 110
         if overflow:
-            scale = max(scale / 4, 1 / 64)
+            scale = max(scale / 4, 1.0)
         elif row % 50 == 49:
             scale *= 2
         shown = "" if overflow else f"lm loss: {loss[row]:.6E} | "
         tail = "" if overflow else f" grad norm: {norm[row]:.3f} |"
         yield (
-            f" iteration {10 * (row + 1):8d}/    2000 | consumed samples: {5120 * (row + 1):12d} | "
-            f"elapsed time per iteration (ms): 812.4 | learning rate: {rate[row]:.3E} | global batch size:   512 | {shown}loss scale: {scale:.1f} |{tail} "
-            f"number of skipped iterations: {10 if overflow else 0:3d} | number of nan iterations:   0 |"
+            f" iteration {10 * (row + 1):8d}/    2000 | consumed samples: {5120 * (row + 1):12d} | elapsed time per iteration (ms): 812.4 | "
+            f"learning rate: {rate[row]:.3E} | global batch size:   512 | {shown}loss scale: {scale:.1f} |{tail} number of skipped "
+            f"iterations: {10 if overflow else 0:3d} | number of nan iterations:   0 |"
         )
 
 
