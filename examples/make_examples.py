@@ -174,9 +174,10 @@ def scale_collapse() -> Iterator[str]:
         shown = "" if overflow else f"lm loss: {loss[row]:.6E} | "
         tail = "" if overflow else f" grad norm: {norm[row]:.3f} |"
         yield (
-            f" iteration {10 * (row + 1):8d}/    2000 | consumed samples: {5120 * (row + 1):12d} | elapsed time per iteration (ms): 812.4 | "
-            f"learning rate: {rate[row]:.3E} | global batch size:   512 | {shown}loss scale: {scale:.1f} |{tail} number of skipped "
-            f"iterations: {10 if overflow else 0:3d} | number of nan iterations:   0 |"
+            f" iteration {10 * (row + 1):8d}/    2000 | consumed samples: {5120 * (row + 1):12d} | "
+            f"elapsed time per iteration (ms): 812.4 | learning rate: {rate[row]:.3E} | global batch size:   512 | "
+            f"{shown}loss scale: {scale:.1f} |{tail} number of skipped iterations: {10 if overflow else 0:3d} | "
+            f"number of nan iterations:   0 |"
         )
 
 

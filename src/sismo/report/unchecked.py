@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sismo.postmortem import UnknownItem
 from sismo.report.page import Page
@@ -21,12 +22,14 @@ def unchecked(page: Page, unknown: Sequence[UnknownItem]) -> list[str]:
     ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
     right = page.word("questions it would settle")
     lines: list[str] = []
+    # The last columns belong to the count.
+    sheet = replace(page, width=page.width - 8)
     for how, items in ranked:
         missing = ", ".join(dict.fromkeys(page.say(item.missing) for item in items))
-        room = page.width - 8
-        block = page.hang("  ", how) if page.verbose else [f"  {page.clip(how, room)}"]
+        block = sheet.hang("  ", how) if page.verbose else [f"  {page.clip(how, sheet.width - 2)}"]
         block[0] = f"{block[0]:<{page.width - 4}}{len(items):>4}"
-        block += [page.paint(line, "dim") for line in (page.hang("    ", missing) if page.verbose else [f"    {page.clip(missing, room)}"])]
+        below = sheet.hang("    ", missing) if page.verbose else [f"    {page.clip(missing, sheet.width - 4)}"]
+        block += [page.paint(line, "dim") for line in below]
         if len(lines) + len(block) > _LINES and not page.verbose:
             break
         lines += block
