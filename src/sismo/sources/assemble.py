@@ -129,7 +129,7 @@ def _steps(axis: Axis, segment: Segment, source: str) -> tuple[NDArray[np.int64]
     overlaps: list[tuple[int, int, bool]] = []
     if axis.counted:
         counted = np.cumsum(axis.anchor[rows])
-        steps = np.maximum(counted - 1, 0) if source == "csv" else counted
+        steps = np.maximum(counted - 1, 0) if source == "csv" else counted * axis.interval
         for row, marked in segment.seams:
             at = int(np.searchsorted(rows, row))
             overlaps.append((int(steps[min(at, rows.size - 1)]), 0, marked))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sismo.records.types import Note
 from sismo.sources.base import Column, Table
 from sismo.sources.keys import meaning
+from sismo.sources.numbers import value_of
 
 EPOCH_LENGTH_KEY = "@batches"
 """Column in which a line reader puts the stated number of batches in an epoch."""
@@ -29,7 +30,7 @@ class Axis:
         position: float64 per row, NaN where the row says nothing; falls where a run starts again.
         counted: the steps are row numbers, to be counted anew in every run. unit: ``step`` or ``epoch``.
         anchor: rows that count when rows are counted.
-        used: the columns that were read as an axis. total: planned steps where the log states them.
+        interval: steps between two counted rows. used: the columns that were read as an axis. total: planned steps where the log states them.
     """
 
     position: NDArray[np.float64]
@@ -38,6 +39,7 @@ class Axis:
     anchor: NDArray[np.bool_]
     used: tuple[str, ...] = ()
     total: int | None = None
+    interval: int = 1
     notes: list[Note] = field(default_factory=list)
 
 
@@ -59,13 +61,19 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
             if meaning(key).role == "step" or step_key:
                 return Axis(step, False, "step", anchor, (key,), total)
     if BAR_KEY in table.columns and (bar := _bar(table.columns[BAR_KEY], anchor)) is not None:
-        return Axis(bar, False, "step", anchor, (BAR_KEY,), total, [Note("guessed-step", "rows have no step; the progress bar before each was taken")])
+        return Axis(bar, False, "step", anchor, (BAR_KEY,), total, 1, [Note("guessed-step", "rows have no step; the progress bar before each was taken")])
     if epoch_key:
-        epoch = _whole(table.columns[epoch_key])
-        if _counts_rows(epoch, anchor):
+        column = table.columns[epoch_key]
+        epoch = _whole(column)
+        # A fraction among the epochs means that none of them is a count of rows.
+        if bool(np.isfinite(epoch[column.present]).all()) and _counts_rows(epoch, anchor):
             return Axis(epoch, False, "epoch", anchor, (epoch_key,))
     position = table.columns[epoch_key].values if epoch_key else np.full(table.n_rows, np.nan)
-    return Axis(position, True, "step", anchor, (), total, [Note("guessed-step", "rows have no step; they were counted instead")])
+    every = value_of(table.config.get("logging_steps"))
+    if every is not None and every > 1 and every == int(every):
+        note = Note("guessed-step", "rows have no step; they were counted, {every} steps each, as logging_steps says", {"every": int(every)})
+        return Axis(position, True, "step", anchor, (), total, int(every), [note])
+    return Axis(position, True, "step", anchor, (), total, 1, [Note("guessed-step", "rows have no step; they were counted instead")])
 
 
 def _by_role(columns: Mapping[str, Column]) -> dict[str, list[str]]:
@@ -160,7 +168,7 @@ def _counts_rows(epoch: NDArray[np.float64], anchor: NDArray[np.bool_]) -> bool:
         return False
     values = values[known]
     if values.size == 1:
-        return True
+        return bool(values[0] >= 1)
     return np.count_nonzero(np.diff(values) != 0) >= RESTARTS * (values.size - 1) or _fits_of_one_row(values)
 
 

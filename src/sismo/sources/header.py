@@ -23,6 +23,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
 _DTYPES = (("bf16", re.compile(r"bf16|bfloat16")), ("fp16", re.compile(r"fp16|float16|half|\b16(?:-mixed|-true)?$|mixed_float16")),
            ("fp32", re.compile(r"fp32|float32|full|\b32(?:-true)?$")))  # fmt: skip
 _DTYPE_KEYS = ("params_dtype", "precision", "torch_dtype", "dtype", "mixed_precision", "compute_dtype", "param_dtype", "autocast_precision")
+KNOWN_KEYS = frozenset(key for keys in _NAMES.values() for key in keys) | frozenset(_DTYPE_KEYS) | frozenset(
+    ("fp16", "bf16", "amp", "seed", "fp16_enabled", "bf16_enabled", "logging_steps", "batch_size", "lr_scheduler_type")
+)
+"""Names that say something of a run wherever they stand; others count only inside a dump that is recognised as one."""
 _TRUE = frozenset({"true", "1", "yes", "on"})
 
 

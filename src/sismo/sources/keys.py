@@ -30,12 +30,12 @@ _WEAK = frozenset({"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentro
 _ABOUT = frozenset({
     "scale", "scaler", "scaling", "weight", "weights", "coef", "coeff", "coefficient", "coeffs", "lambda", "mask", "fn", "func", "function",
     "type", "name", "best", "min", "lowest", "std", "var", "variance", "ratio", "count", "num", "patience", "thr", "threshold", "window",
-    "time", "delta", "improvement", "clip", "tensorboard", "init", "initial", "lr", "gap", "diff", "decay", "slope", "final", "id", "file",
+    "time", "delta", "improvement", "clip", "tensorboard", "lr", "gap", "diff", "decay", "slope", "final", "id", "file",
     "acc", "accuracy", "limit", "target", "prev", "previous", "minimum", "start", "gamma", "beta", "alpha", "factor", "free", "spike",
     "mult", "multiplier", "every", "interval", "freq", "bound", "epsilon", "eps", "smoothing", "norm", "grad", "token", "tokens",
 })  # fmt: skip
 _SMOOTH = frozenset({"ema", "moving", "smoothed", "smooth", "running", "ave", "rolling"})
-_PLAIN = frozenset({"step", "epoch", "batch", "iteration", "iter", "current", "global", "error", "err", "value", "at", "per", "overall",
+_PLAIN = frozenset({"step", "epoch", "batch", "iteration", "iter", "current", "global", "error", "err", "value", "at", "per", "overall", "is",
                     "sum", "main", "minibatch", "of", "the", "metrics", "metric", "log", "logs", "all", "avg", "average", "mean", "total",
                     "final", "model", "objective", "trainer", "set", "reduced", "running"})  # fmt: skip
 # The usual names of the language-model loss; terms only when a total stands beside them.
@@ -135,7 +135,7 @@ def _optimizer(words: list[str], name: str) -> Meaning | None:
     """Gradient norm, learning rate, loss scale and the counters of skipped steps."""
     has = frozenset(words)
     if has & {"lr", "lrs"} or "learning_rate" in name:
-        if has & _LR_ABOUT or has & _LOSS:
+        if has & _LR_ABOUT or has & _LOSS or has & _VAL:
             return None
         left = [word for word in words if word not in _LR_NOISE]
         digits = re.search(r"(\d+)$", name)

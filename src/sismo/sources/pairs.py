@@ -23,7 +23,8 @@ def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
     """Key, value and, for ``10/47``, what it is out of."""
     for key, value, out_of in _PAIR.findall(text):
         found = number(value)
-        if found is not None:
+        # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
+        if found is not None and ".py" not in key:
             yield key.strip(), found, float(out_of) if out_of else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from sismo.sources.keys import meaning
+from sismo.sources.keys import is_loss, meaning
 from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import read_pairs
 
@@ -27,8 +27,10 @@ def read(line: str, log: TextLog) -> bool:
     row = read_pairs(line)
     roles = {meaning(key).role for key in row}
     if not roles & _LOSSES:
-        if "weak" not in roles or not roles & _AXES:
-            return bool(row) and _attach(row, log)
+        if "weak" in roles and roles & _AXES:
+            cast("list[dict[str, float]]", log.memo.setdefault("weak", [])).append(row)
+            return True
+        return bool(row) and _attach(row, log)
     if not roles & _AXES:
         if log.epoch is not None:
             row["epoch"] = log.epoch
@@ -49,7 +51,10 @@ def _remember(line: str, row: dict[str, float], log: TextLog) -> None:
 
 
 def finish(log: TextLog) -> None:
-    """Drops the sentences that came only once beside a real curve."""
+    """Drops the sentences that came only once beside a real curve; adds rows of errors and bare ``val`` where there is no loss at all."""
+    if not any(is_loss(key) for key in log.rows.keys()):  # noqa: SIM118 - a method of the rows
+        for row in cast("list[dict[str, float]]", log.memo.get("weak", [])):
+            log.add(row)
     seen = cast("dict[tuple[str, ...], list[int]]", log.memo.get("generic", {}))
     dropped = [rows[0] for rows in seen.values() if len(rows) == 1]
     if dropped and log.rows.n_rows - len(dropped) >= ONE_OFF_ROWS:

@@ -1,0 +1,48 @@
+"""Settings that trainers print before they start: ``fp16 ...... True``, ``Namespace(seed=1, ..)``, ``warmup_steps=100,``, YAML and JSON."""
+
+from __future__ import annotations
+
+import re
+
+from sismo.sources.header import KNOWN_KEYS
+from sismo.sources.line import Line, TextLog
+
+_DOTTED = re.compile(r"(?:^|\])\s*([A-Za-z_]\w*) \.{2,} (\S.*?)\s*$")
+_CALL = re.compile(r"\b(?:Namespace|\w*Config|\w*Args|\w*Arguments|\w*Params)\(")
+_ARGUMENT = re.compile(r"([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|[^,()\[\]{}=]+)(?=[,)])")
+_SETTING = re.compile(r"^[\s|-]*[\"']?(?:--)?([A-Za-z_][\w.]*)[\"']?\s*(?::|=)\s*[\"']?([^\s,\"'{}\[\]()]+)[\"']?,?\s*$")
+_SAID = (
+    ("total_steps", re.compile(r"\btotal (?:training |optimization |train )?steps\s*(?:[:=]|is)?\s*=?\s*([\d,]+)\b", re.IGNORECASE)),
+    ("gradient_accumulation_steps", re.compile(r"\bgradient accumulation steps\s*[:=]\s*(\d+)", re.IGNORECASE)),
+    ("params_dtype", re.compile(r"\busing (torch\.\w*float\d*\w*) for parameters", re.IGNORECASE)),
+    ("mixed_precision", re.compile(r"\b(mixed_float16|mixed_bfloat16)\b")),
+)  # fmt: skip
+MAX_CONFIG = 2000
+
+
+def read(line: str, log: TextLog) -> bool:
+    config = log.rows.config
+    found = _DOTTED.search(line)
+    if found:
+        if len(config) < MAX_CONFIG:
+            config[found[1]] = found[2]
+        return True
+    if _CALL.search(line):
+        for key, value in _ARGUMENT.findall(line):
+            if len(config) < MAX_CONFIG:
+                config.setdefault(key, value.strip().strip("'\""))
+        return True
+    found = _SETTING.match(line)
+    if found and found[1].rsplit(".", 1)[-1].lower() in KNOWN_KEYS:
+        config[found[1]] = found[2]
+        return True
+    for key, pattern in _SAID:
+        if (said := pattern.search(line)) is not None:
+            config.setdefault(key, said[1].replace(",", ""))
+            return True
+    return False
+
+
+LINE = Line("config-dump", "  fp16 ............................ True",
+            (" ..", "namespace(", "config(", "args(", "arguments(", "steps", "iter", "fp16", "bf16", "dtype", "seed", "clip", "norm", "warmup", "precision",
+             "vocab", "accum", "scheduler", "float16"), 8, read, marker=True)  # fmt: skip

@@ -1,0 +1,36 @@
+"""The end of a run that died: a traceback, the line of the error, CUDA out of memory, a loss scale that cannot fall further."""
+
+from __future__ import annotations
+
+import re
+
+from sismo.sources.line import Line, TextLog
+
+_TRACEBACK = re.compile(r"^\W*(?:\[?rank\d+\]?:?\s*)?Traceback \(most recent call last\)")
+_ERROR = re.compile(
+    r"^\W*(?:\[?rank\d+\]?:?\s*)?(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)|Exception)\b\s*(?::|$)"
+    r"|CUDA out of memory|OutOfMemoryError|current loss scale already at minimum|minimum loss scale reached|Segmentation fault"
+    r"|Killed$|NCCL (?:error|timeout)|DUE TO TIME LIMIT|oom-kill|watchdog caught collective operation timeout",
+    re.IGNORECASE,
+)
+_KEPT = 200
+
+
+def read(line: str, log: TextLog) -> bool:
+    text = line.strip()
+    if _TRACEBACK.search(text):
+        log.mark("crash", line=text[:_KEPT], traceback=True)
+        return True
+    if _ERROR.search(text):
+        last = log.rows.marks[-1] if log.rows.marks else None
+        if last is not None and last.kind == "crash" and last.row == log.rows.n_rows:
+            # The line of the error closes its traceback: it says more than "Traceback", and both are one crash.
+            log.rows.marks.pop()
+        log.mark("crash", line=text[:_KEPT])
+        return True
+    return False
+
+
+LINE = Line("crash", "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB",
+            ("traceback", "error", "exception", "out of memory", "minimum", "interrupt", "killed", "time limit", "segmentation", "watchdog", "oom-kill"),
+            6, read, marker=True)  # fmt: skip

@@ -1,0 +1,41 @@
+"""Warnings that are evidence, each with a tag: tokenization mismatches, invalid values, device asserts, the order of the scheduler."""
+
+from __future__ import annotations
+
+import re
+
+from sismo.sources.line import Line, TextLog
+
+_TAGS = (
+    ("tokenization-mismatch", re.compile(r"tokeni[sz]ation mismatch", re.IGNORECASE)),
+    ("invalid-value", re.compile(r"invalid value encountered", re.IGNORECASE)),
+    ("divide-by-zero", re.compile(r"divide by zero|division by zero", re.IGNORECASE)),
+    ("overflow-encountered", re.compile(r"overflow encountered in", re.IGNORECASE)),
+    ("device-assert", re.compile(r"device-side assert|Assertion `.*` failed|indexSelectLargeIndex|IndexError: Target \S+ is out of bounds|index out of range in self",
+                                 re.IGNORECASE)),
+    ("scheduler-order", re.compile(r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)", re.IGNORECASE)),
+    ("no-labels", re.compile(r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
+                             r"|could not find response key|instance will be ignored in loss", re.IGNORECASE)),
+    ("nonfinite-loss", re.compile(r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|contains?|=) ?(?:nan|inf|non-?finite|infinite)"
+                                  r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)", re.IGNORECASE)),
+    ("nan-in-data", re.compile(r"input contains (?:nan|infinity)|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)", re.IGNORECASE)),
+    ("unused-parameters", re.compile(r"find_unused_parameters=True|None of the inputs have requires_grad=True", re.IGNORECASE)),
+    ("truncated-sequences", re.compile(r"sequence length is longer than the specified maximum", re.IGNORECASE)),
+)  # fmt: skip
+
+
+def read(line: str, log: TextLog) -> bool:
+    for tag, pattern in _TAGS:
+        found = pattern.search(line)
+        if found:
+            data: dict[str, object] = {"tag": tag, "line": line[max(0, found.start() - 100) : found.end() + 100].strip()}
+            if log.bar is not None:
+                data["at"] = log.bar[0]
+            log.mark("warning", **data)
+            return True
+    return False
+
+
+LINE = Line("warning", "WARNING: tokenization mismatch: 47 vs. 48. (ignored)",
+            ("warning", "mismatch", "assert", "invalid value", "by zero", "out of bounds", "out of range", "scheduler.step", "label", "finite", "nan",
+             "is inf", "encountered", "response key", "longer than"), 5, read, marker=True)  # fmt: skip
