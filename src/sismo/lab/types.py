@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -51,3 +51,19 @@ class Recipe:
     id: str
     about: str
     make: Callable[[int, Noise], Sample]
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat:
+    """A writer of one format.
+
+    Attributes:
+        id: name in tables. suffix: how its files end.
+        carries: families of channels that the format has room for; what is not in it is lost, as in life.
+        lines: the text of a run, line by line, without line ends.
+    """
+
+    id: str
+    suffix: str
+    carries: frozenset[str]
+    lines: Callable[[Run], Iterator[str]]

@@ -16,7 +16,7 @@ def make(seed: int, noise: Noise) -> Sample:
     rng = generator("curriculum", seed, noise)
     draft = healthy(rng, noise)
     t = np.arange(draft.steps) / draft.steps
-    draft.loss = draft.loss + float(rng.uniform(0.3, 0.8)) * np.clip((t - 0.2) / 0.8, 0, 1) * draft.trend
+    draft.loss = draft.loss + float(rng.uniform(0.8, 1.6)) * np.clip((t - 0.2) / 0.8, 0, 1) * draft.trend
     return Sample(logged(draft, replace(any_logger(rng), val_every=100), name="curriculum"), "")
 
 

@@ -22,6 +22,4 @@ def make(seed: int, noise: Noise) -> Sample:
     return Sample(logged(draft, replace(any_logger(rng), val_every=0), name="epoch-sawtooth"), f"{epochs} epochs")
 
 
-RECIPE = Recipe(
-    "epoch-sawtooth", "Each epoch starts a step lower: the training loss falls at the boundary and creeps up within the epoch.", make
-)
+RECIPE = Recipe("epoch-sawtooth", "Each epoch starts a step lower: the loss falls at the boundary and creeps up within.", make)

@@ -25,6 +25,4 @@ def make(seed: int, noise: Noise) -> Sample:
     return Sample(logged(draft, replace(any_logger(rng, needs=("norm",)), interval=1, average=False), name="scale-search"), "")
 
 
-RECIPE = Recipe(
-    "scale-search", "fp16: the scaler looks for its level in the first 20 steps, later it doubles and halves now and then.", make
-)
+RECIPE = Recipe("scale-search", "fp16: the scaler looks for its level in the first 20 steps, later it doubles and halves at times.", make)
