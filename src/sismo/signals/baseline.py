@@ -220,10 +220,10 @@ def _spread_about_lines(windows: Floats, pieces: int) -> tuple[Floats, Floats]:
     slope = _medians(parts[:, :, lag:] - parts[:, :, : size - lag]) / lag
     left = parts - slope[:, :, None] * np.arange(size, dtype=np.float64)
     left -= _medians(left)[:, :, None]
-    spread = _medians(np.abs(left).reshape(count, pieces * size)) * (TO_SIGMA * (rows / (rows - 2 * pieces)) ** 0.5)
+    spread: Floats = _medians(np.abs(left).reshape(count, pieces * size)) * (TO_SIGMA * (rows / (rows - 2 * pieces)) ** 0.5)
     if pieces == 1:
-        return spread, np.zeros(count)
-    bend = np.where(slope[:, 0] < 0.0, (slope[:, 1] - slope[:, 0]) * size, 0.0)
+        return spread, np.zeros_like(spread)
+    bend: Floats = np.where(slope[:, 0] < 0.0, (slope[:, 1] - slope[:, 0]) * size, 0.0)
     return spread, bend
 
 

@@ -1,21 +1,41 @@
-"""The shape of a learning-rate series, in the terms that a schedule is written in."""
+"""The shape of a learning-rate series, in the terms that a schedule is written in.
+
+A schedule is piecewise smooth, and logs blur it: one row in 500 steps makes a smooth decay look like steps, four printed decimals make it a
+staircase, and a scheduler that is stepped once an epoch is one. So a change counts as a jump only against the slope on either side of it,
+after plateaus of equal length and the grid of the printed digits have been taken out, and a rise only if it is not a restart that
+repeats. Levels: one row over 5 %, a sustained rise over 0.2 of the peak, a start over half of it (FINDINGS, "Telling faults apart").
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from sismo.records.types import Series
-from sismo.signals.rolling import Floats
+from sismo.records.types import Series, Steps
+from sismo.signals.rolling import Floats, median
+from sismo.signals.swings import Swing, repeats, swings
 from sismo.signals.trend import finite
 
 _SAME = 1e-6
 """Share of the peak under which two rates are the same number."""
+_STEEPER = 3.0
+"""A jump is so many times what the slope of its neighbours explains."""
+_VISIBLE = 0.005
+"""Share of the peak that a jump must have, whatever it is relative to a rate near 0."""
+_COARSE = 200
+"""Units of the last printed digit in the peak; with more, rounding hides no rate that matters."""
+_FEW = 5
+"""Rows under which no slope can be told from a jump."""
+_RESTLESS = 20
+"""Rises without a period after which the rate is no schedule but follows a measurement."""
+_JITTER = 0.05
+"""Share of rows that jump over which the rate is restless by design (it follows a measurement), and up and down are neighbours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(NamedTuple):
     """A change from one row to the next that the slope around it does not explain. ``step`` is the row after it; ``kind`` is up or down."""
 
     step: int
@@ -24,8 +44,7 @@ class Jump:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rise:
+class Rise(NamedTuple):
     """A sustained rise: from ``before`` at ``start`` to ``after`` at ``end``."""
 
     start: int
@@ -41,12 +60,13 @@ class Schedule:
     Attributes:
         first, final: first and last rate. peak, peak_step: the highest, and the first step at it.
         constant: one value on all rows. all_zero: that value is 0. zero_share: share of rows at 0.
-        zero_from: step from which it is 0 for good. floor_from: step from which it stays at its lowest value for good.
+        zero_from: step from which it is 0 for good. floor_from: likewise at its lowest value, on two rows at least.
         starts_high: first rate over half of the peak.
-        warmup_end: step at which a rise from under half of the peak reached it; None without one.
-        only_rises: it never falls in the whole log, and is not constant.
-        rises_after_peak: a sustained rise of over 0.2 of the peak after it had fallen; None without one. Restarts and jumps are not in it.
-        jumps: discontinuities. restarts: steps of warm restarts, at even periods.
+        warmup_end: step at which a rise from under half of it reached the first summit; None without one, and while it still rises.
+        only_rises: it never falls, and still rises in the last tenth of the log.
+        rises_after_peak: the largest sustained rise of over 0.2 of the peak after it had fallen; neither a restart nor a jump.
+        jumps: discontinuities, ``up`` or ``down``. decays: steps at which one level gave way to a lower one, as step decay does.
+        restarts: steps at which a cycle begins again: two or more at even or multiplying periods, or one that repeats the first cycle.
         staircase: level for stretches of equal length. rounded: logged with so few digits that a 0 may be a small rate.
         distinct: how many different values. rows: finite rows. start, end: first and last step.
     """
@@ -65,6 +85,7 @@ class Schedule:
     only_rises: bool
     rises_after_peak: Rise | None
     jumps: tuple[Jump, ...]
+    decays: tuple[int, ...]
     restarts: tuple[int, ...]
     staircase: bool
     rounded: bool
@@ -77,17 +98,32 @@ class Schedule:
 def describe(series: Series, jump: float = 0.05, rise: float = 0.2) -> Schedule | None:
     """The shape of a learning-rate series; None with fewer than 2 finite rows.
 
-    ``jump``: least change in one row that may be a jump, as a share of the peak. ``rise``: least sustained rise, likewise.
+    ``jump``: least change in one row that may be a jump, relative to the larger of the two. ``rise``: least sustained rise, as a share of
+    the peak.
     """
     clean = finite(series)
     if len(clean) < 2:
         return None
     steps, values = clean.steps, clean.values
+    distinct: Floats = np.unique(values)
     peak = float(np.max(values))
     same = _SAME * max(abs(peak), 1e-300)
     top = int(np.argmax(values >= peak - same))
-    delta = np.diff(values)
     constant = bool(np.all(np.abs(values - values[0]) <= same))
+    grid = _grid(values, distinct, peak)
+    changes = np.flatnonzero(np.abs(np.diff(values)) > same)
+    staircase = not grid and _is_staircase(steps, changes)
+    # Some loops log the base rate once before the scheduler first runs: the shape begins after that row.
+    lead = 1 if len(clean) > 2 and values[0] > 2.0 * values[1] else 0
+    moves = swings(values, max(rise * peak, 2.0 * grid), lead) if peak > 0.0 and not constant else ()
+    warmup = moves[0] if moves and _is_warmup(moves[0], values, lead) else None
+    ups = [move for move in moves if move.gain > 0.0 and move is not warmup and move.start > lead]
+    again = repeats(steps, values, ups)
+    if len(ups) > _RESTLESS and not again:
+        ups = []
+    restarts = tuple(int(steps[move.start + 1]) for move in again)
+    jumps, decays = _jumps(steps, values, changes if staircase else None, jump, grid, peak)
+    sustained = [_rise(steps, values, move) for move in ups if move not in again and not _in_one_row(values, move)]
     return Schedule(
         first=float(values[0]),
         final=float(values[-1]),
@@ -95,29 +131,118 @@ def describe(series: Series, jump: float = 0.05, rise: float = 0.2) -> Schedule 
         peak_step=int(steps[top]),
         constant=constant,
         all_zero=bool(np.all(values == 0.0)),
-        zero_share=float(np.mean(values == 0.0)),
-        zero_from=_for_good(clean, 0.0, 0.0),
-        floor_from=None if constant else _for_good(clean, float(np.min(values)), same),
+        zero_share=int(np.count_nonzero(values == 0.0)) / len(clean),
+        zero_from=_for_good(clean, 0.0, 0.0, 1),
+        floor_from=None if constant else _for_good(clean, float(distinct[0]), same, 2),
         starts_high=bool(values[0] > 0.5 * peak),
-        warmup_end=int(steps[top]) if top and values[0] < 0.5 * peak else None,
-        only_rises=not constant and bool(np.all(delta >= -same)),
-        rises_after_peak=None,
-        jumps=(),
-        restarts=(),
-        staircase=False,
-        rounded=False,
-        distinct=int(np.unique(values).size),
+        warmup_end=_end_of(warmup, steps, values, same),
+        only_rises=_only_rises(values, same),
+        rises_after_peak=max(sustained, key=lambda found: found.after - found.before, default=None),
+        jumps=tuple(found for found in jumps if found.step not in restarts),
+        decays=decays,
+        restarts=restarts,
+        staircase=staircase,
+        rounded=grid > 0.0,
+        distinct=int(distinct.size),
         rows=len(clean),
         start=int(steps[0]),
         end=int(steps[-1]),
     )
 
 
-def _for_good(series: Series, level: float, same: float) -> int | None:
+def _for_good(series: Series, level: float, same: float, least: int) -> int | None:
+    """Step from which the series stays at a level to its end, on ``least`` rows or more."""
     away = np.flatnonzero(np.abs(series.values - level) > same)
     first = int(away[-1]) + 1 if away.size else 0
-    return int(series.steps[first]) if first < len(series) else None
+    return int(series.steps[first]) if first <= len(series) - least else None
 
 
-def _unused(values: Floats) -> Floats:
-    return values
+def _is_warmup(move: Swing, values: Floats, lead: int) -> bool:
+    """Whether the first move is a rise from under half of its summit that the log begins with; one later row alone is a jump."""
+    begins = move.start <= lead or (move.start - lead <= move.end - move.start and not _in_one_row(values, move))
+    return move.gain > 0.0 and bool(values[lead] < 0.5 * values[move.end]) and begins
+
+
+def _only_rises(values: Floats, same: float) -> bool:
+    """Never falls, and still rises in the last tenth: a warmup to a constant rate is no such thing."""
+    before = values[-1 - max(1, values.size // 10)]
+    return bool(np.all(np.diff(values) >= -same)) and bool(values[-1] > before + same)
+
+
+def _grid(values: Floats, distinct: Floats, peak: float) -> float:
+    """The unit of the last printed digit where the log has few digits and the rate moves along them; 0 where it has many.
+
+    The unit is a power of ten, and most changes are of one unit: so a decay by 10 at milestones is no grid.
+    """
+    if distinct.size < (2 if distinct[0] == 0.0 else 3) or peak <= 0.0 or distinct.size > _COARSE:
+        return 0.0
+    unit = 10.0 ** math.floor(math.log10(float(np.diff(distinct).min())) + 1e-6)
+    scaled = distinct / unit
+    if peak / unit > _COARSE or not bool(np.all(np.abs(scaled - np.round(scaled)) < 1e-3)):
+        return 0.0
+    moves = np.abs(np.diff(values))
+    moves = moves[moves > 0.5 * unit]
+    return unit if median(moves) < 1.5 * unit else 0.0
+
+
+def _is_staircase(steps: Steps, changes: Steps) -> bool:
+    """Whether the changes come at even distances with level rows between: three changes at least, all but one in ten in time."""
+    if changes.size < 3 or steps.size < 2 * changes.size:
+        return False
+    gaps = np.diff(steps[changes + 1])
+    middle = float(np.median(gaps))
+    off = np.abs(gaps - middle) > max(0.02 * middle, float(np.median(np.diff(steps))))
+    return bool(np.count_nonzero(off) <= 0.1 * gaps.size) and middle >= 2.0 * float(np.median(np.diff(steps)))
+
+
+def _jumps(steps: Steps, values: Floats, stairs: Steps | None, jump: float, grid: float, peak: float) -> tuple[list[Jump], tuple[int, ...]]:
+    """The jumps, and the steps at which a level gave way to a lower level."""
+    if stairs is not None:  # one row per stair: what was a staircase is a slope
+        keep = np.concatenate([np.zeros(1, dtype=np.int64), stairs + 1])
+        steps, values = steps[keep], values[keep]
+    if values.size < _FEW:
+        return [], ()
+    moved = np.diff(values)
+    span = np.diff(steps).astype(np.float64)
+    size = np.abs(moved)
+    larger = np.maximum(np.abs(values[:-1]), np.abs(values[1:]))
+    far = (size - 1.5 * grid > jump * larger) & (size > _VISIBLE * peak)
+    rate = moved / span
+    up, down = _beside(np.maximum(rate, 0.0)), _beside(np.maximum(-rate, 0.0))
+    found = far & (size > _STEEPER * span * np.where(moved > 0.0, up, down))
+    if np.count_nonzero(found) > max(20.0, _JITTER * moved.size):
+        found = far & (size > _STEEPER * span * np.maximum(up, down))
+    level = np.maximum(up, down) * span <= 0.005 * size
+    jumps: list[Jump] = []
+    decays: list[int] = []
+    for place in np.flatnonzero(found).tolist():
+        falls = moved[place] < 0.0
+        if falls and (level[place] or stairs is not None) and values[place + 1] > 0.0:
+            decays.append(int(steps[place + 1]))
+        elif place or falls:  # a rise between the first two rows is a warmup that was shorter than that
+            kind = "down" if falls else "up"
+            jumps.append(Jump(int(steps[place + 1]), float(values[place]), float(values[place + 1]), kind))
+    return jumps, tuple(decays)
+
+
+def _beside(rate: Floats) -> Floats:
+    """The largest of the two rates before and the two after each; 0 stands for what is not there."""
+    padded = np.concatenate([np.zeros(2), rate, np.zeros(2)])
+    return np.maximum(np.maximum(padded[:-4], padded[1:-3]), np.maximum(padded[3:-1], padded[4:]))
+
+
+def _in_one_row(values: Floats, move: Swing) -> bool:
+    """Whether a rise is the work of a single row, so that it is a jump."""
+    return bool(np.max(np.diff(values[move.start : move.end + 1])) > 0.8 * move.gain)
+
+
+def _rise(steps: Steps, values: Floats, move: Swing) -> Rise:
+    return Rise(int(steps[move.start]), int(steps[move.end]), float(values[move.start]), float(values[move.end]))
+
+
+def _end_of(warmup: Swing | None, steps: Steps, values: Floats, same: float) -> int | None:
+    """The step at which a warmup reached its summit, unless the log ends while it rises."""
+    if warmup is None:
+        return None
+    summit = warmup.start + int(np.argmax(values[warmup.start : warmup.end + 1] >= values[warmup.end] - same))
+    return int(steps[summit]) if summit < values.size - 1 else None

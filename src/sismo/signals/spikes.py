@@ -49,12 +49,13 @@ class Spike:
     """One stretch of flagged rows.
 
     Attributes:
-        start, end: first and last flagged step. peak_step, peak: the highest.
-        before: level just before it: the greater of the trend's forecast and the median of the last 10 clean rows (the mean, to the letter).
-        scale: spread that it is measured with. z: (peak - before) / scale.
-        rows: flagged rows. recovered: True back in time, False not, None the log ends before that can be said. recovered_at: first step back.
-        prominence: z over the largest absolute z among the clean rows of the last 1,000, which is taken to be 1 at least. In heavy-tailed
-            noise it stays near 1 however large z is.
+        start, end: first and last flagged step. peak_step, peak: the highest. rows: flagged rows.
+        before: the level just before: the trend's forecast or the median of the last 10 clean rows, whichever is greater; to the letter,
+            the mean.
+        scale: the spread that it is measured with. z: (peak - before) / scale.
+        recovered: True back in time, False not, None the log ends before that can be said. recovered_at: the first step back.
+        prominence: z over how many scales noise alone reaches in the last 1,000 clean rows, which is 1 at least and about 4 for Gaussian
+            noise. In heavy-tailed noise it seldom passes 2, however large z is.
     """
 
     start: int

@@ -6,6 +6,7 @@ observations: the statistics take their input in chunks of any size, and a row i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,8 +24,10 @@ from sismo.signals.trend import Trend, finite, recent_trend
 
 _LEAST_RECOVER_ROWS = 10
 """Rows that a spike is given to come back, however sparse the log: fewer could not tell a recovery from noise."""
+_LEAST_REBASELINE_ROWS = 25
+"""Rows of a new level before it is the baseline: a little more than the fewest that rows can be judged by."""
 _INTERVAL_ROWS = 32
-"""Rows after which the interval of a channel is known. Fixed, so that a live view and one of a whole run use the same."""
+"""Rows that the interval of a channel is learnt from. The first ones, so that a live view and one of a whole run find the same."""
 
 
 class _Column:
@@ -37,6 +40,7 @@ class _Column:
         self.values: Values = np.empty(64, dtype=np.float64)
         self.rows = 0
         self.spikes: SpikeTracker | None = None
+        self.rule: SpikeRule | None = None
         self.spikes_read = 0
         self.nonfinite = NonfiniteTracker()
         self.nonfinite_read = 0
@@ -63,6 +67,10 @@ class _Column:
     def series(self) -> Series:
         return self.cached("series", lambda: Series(self.channel, self.steps[: self.rows], self.values[: self.rows], self.source_key))
 
+    def interval(self) -> float:
+        steps = self.steps[: min(self.rows, _INTERVAL_ROWS)]
+        return max(float(np.median(np.diff(steps))), 1.0) if steps.size > 1 else 1.0
+
     def finite(self) -> Series:
         return self.cached("finite", lambda: finite(self.series()))
 
@@ -81,9 +89,9 @@ def _grown(array: Any) -> Any:
 class View:
     """The series, events and header of one run, whole or so far.
 
-    Thresholds are read from ``limits`` by name. Those that the statistics themselves use: ``spike-window`` (100 steps), ``spike-sigma`` (3),
+    Thresholds are read from ``limits`` by name. The statistics themselves use ``spike-window`` (100 rows), ``spike-sigma`` (3),
     ``spike-confirm-z`` (5; 0 reads the user's document to the letter and confirms nothing), ``spike-recover-sigma`` (0.5),
-    ``spike-recover-steps`` (50), ``trend-steps`` (200), ``lr-jump`` (0.05), ``lr-rise`` (0.2).
+    ``spike-recover-steps`` (50), ``trend-steps`` (200), ``lr-jump`` (0.05) and ``lr-rise`` (0.2).
     """
 
     def __init__(self, limits: Mapping[str, float], header: Header) -> None:
@@ -93,6 +101,7 @@ class View:
         self._events: list[Event] = []
         self._notes: tuple[Note, ...] = ()
         self._scale: tuple[ScaleHistory | None] | None = None
+        self._first_step: int | None = None
         self._last_step = -1
 
     @classmethod
@@ -102,9 +111,11 @@ class View:
         view._events.extend(run.events)
         view._notes = run.notes
         view._columns.update((name, _Column.of(series)) for name, series in run.series.items())
-        view._last_step = max(
-            [int(series.steps[-1]) for series in run.series.values() if len(series)] + [event.step for event in run.events], default=-1
-        )
+        for series in run.series.values():
+            if len(series):
+                view._reach(int(series.steps[0]), int(series.steps[-1]))
+        for event in run.events:
+            view._reach(event.step, event.step)
         return view
 
     def update(self, step: int, values: Mapping[str, float]) -> None:
@@ -114,13 +125,16 @@ class View:
             if column is None:
                 column = self._columns[channel] = _Column(channel)
             column.append(step, value)
-        self._last_step = max(self._last_step, step)
-        self._scale = None
+        self._reach(step, step)
 
     def event(self, event: Event) -> None:
         """Something that happened in a run in progress."""
         self._events.append(event)
-        self._last_step = max(self._last_step, event.step)
+        self._reach(event.step, event.step)
+
+    def _reach(self, first: int, last: int) -> None:
+        self._first_step = first if self._first_step is None else min(self._first_step, first)
+        self._last_step = max(self._last_step, last)
         self._scale = None
 
     @property
@@ -209,30 +223,35 @@ class View:
         """What the loss scale did; None where nothing is known of it."""
         if self._scale is None:
             overflows = [event for event in self._events if event.kind == "overflow"]
-            self._scale = (scales.describe(self.series(LOSS_SCALE), overflows, self._skipped(), self._last_step),)
+            skipped = next(iter(self.family("skipped")), None)
+            found = scales.describe(self.series(LOSS_SCALE), overflows, skipped, first_step=self._first_step, last_step=self._last_step)
+            self._scale = (found,)
         return self._scale[0]
 
-    def _skipped(self) -> Series | None:
-        return next(iter(self.family("skipped")), None)
-
     def _spikes(self, column: _Column) -> tuple[Spike, ...]:
-        if column.spikes is None:
-            column.spikes = SpikeTracker(self._rule(column))
+        rule = self._rule(column)
+        if column.spikes is None or column.rule != rule:  # the interval is learnt from the first rows; they are few, so read them again
+            column.spikes, column.rule, column.spikes_read = SpikeTracker(rule), rule, 0
         fresh = slice(column.spikes_read, column.rows)
         column.spikes.extend(column.steps[fresh], column.values[fresh])
         column.spikes_read = column.rows
         return column.spikes.spikes
 
     def _rule(self, column: _Column) -> SpikeRule:
+        """The rule for a channel as often logged as this one.
+
+        The window is in rows however sparse the log is, because that is what a scale holds on. The time to recover is in steps, but a spike
+        is given 10 rows at least: fewer cannot tell a recovery from noise.
+        """
         get = self._limits.get
         confirm_z = get("spike-confirm-z", 5.0)
-        recover = max(int(get("spike-recover-steps", 50)), 1)
+        recover = max(math.ceil(get("spike-recover-steps", 50) / column.interval()), _LEAST_RECOVER_ROWS)
         return SpikeRule(
             window=int(get("spike-window", 100)),
             nominate_sigma=get("spike-sigma", 3.0),
-            confirm_z=confirm_z if confirm_z > 0 else 5.0,
+            confirm_z=confirm_z if confirm_z > 0.0 else 5.0,
             recover_sigma=get("spike-recover-sigma", 0.5),
             recover_rows=recover,
-            rebaseline_rows=recover,
-            confirm=confirm_z > 0,
+            rebaseline_rows=max(recover, _LEAST_REBASELINE_ROWS),
+            confirm=confirm_z > 0.0,
         )
