@@ -65,7 +65,7 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
     axis = find_axis(Table(table.source, table.n_rows, columns, table.marks, config), anchor, naming.step_key)
     sources = [source for source in sources if source.channel != "epoch" or source.key not in axis.used or axis.unit == "step"]
     runs: list[Run] = []
-    segments = split(axis.position, table.marks)
+    segments = split(axis.position, table.marks, anchor)
     for which, segment in enumerate(segments):
         steps, kept, overlaps = _steps(axis, segment, table.source)
         series, duplicates = _series(sources, segment, steps, kept)

@@ -128,9 +128,11 @@ def _joined(step: NDArray[np.float64], epoch: NDArray[np.float64], lengths: Colu
     rises = np.diff(e) > 0
     falls = np.diff(s) < 0
     # One batch an epoch leaves the counter where it is, so an epoch of equal counters restarts as well.
-    if not rises.any() or np.count_nonzero(rises & (falls | ((np.diff(s) == 0) & (s[1:] == s.min())))) < RESTARTS * np.count_nonzero(rises):
-        return None
     stated = lengths.values[lengths.present & np.isfinite(lengths.values)] if lengths is not None else np.empty(0)
+    alone = not rises.any() and bool(stated.size)
+    restarts = rises & (falls | ((np.diff(s) == 0) & (s[1:] == s.min())))
+    if not alone and (not rises.any() or np.count_nonzero(restarts) < RESTARTS * np.count_nonzero(rises)):
+        return None
     interval = float(np.median(np.diff(s)[~falls & ~rises])) if (~falls & ~rises).any() else 1.0
     length = float(stated.max()) if stated.size else float(s.max()) + (max(interval, 1.0) if s.min() <= 0 else 0.0)
     length = max(length, float(s.max()) + (1.0 if s.min() <= 0 else 0.0))

@@ -51,6 +51,9 @@ _LR_ABOUT = frozenset({"multiplier", "scale", "min", "max", "initial", "factor",
 # Families whose members a log may name directly, in sismo's own vocabulary.
 _OWN = frozenset(FAMILIES) - {"loss", "lr", "epoch", "batch", "metric", "grad_norm", "loss_scale", "skipped", "nonfinite"}
 
+SMOOTHED = 8
+"""Rank of a moving average: taken only where nothing else is there."""
+
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SPLIT = re.compile(r"[^a-z0-9]+")
 _GLUED = re.compile(r"(train|training|val|valid|test|eval|total|tr|avg|mean|trn)(loss|cost)")
@@ -107,7 +110,7 @@ def meaning(key: str) -> Meaning:
     named = [word for word in rest if word not in _PLAIN and word not in _SMOOTH]
     main = all(word in _MAIN_NAMES for word in named)
     if main:
-        rank = 8 if smooth else _rank(words, named)
+        rank = SMOOTHED if smooth else _rank(words, named)
         return Meaning("val" if held_out else "train", "_".join(named), rank, suffix)
     member = _member(words, named)
     if held_out:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sismo.errors import UsageError
 from sismo.records.channels import FAMILIES, is_channel
 from sismo.records.types import Note
-from sismo.sources.keys import Meaning, meaning, tokens
+from sismo.sources.keys import SMOOTHED, Meaning, meaning, tokens
 
 ENOUGH_ROWS = 0.6
 """A claimant needs this share of the rows of the fullest one: an epoch mean doesn't push out the per-step loss."""
@@ -155,11 +155,12 @@ class _Claims:
         losers = ordered[1:] if channel not in self.taken else ordered
         if channel not in self.taken:
             self.give(chosen, channel)
-            if self.meanings[chosen].rank == 8:
+            if self.meanings[chosen].rank == SMOOTHED:
                 self.naming.notes.append(Note("smoothed-loss", "{key} is a moving average, not the loss of each step", {"key": chosen}))
         for key in losers:
             member = self.meanings[key].member
             self.give(key, f"{term_family}/{member}" if member else f"metric/{key}")
+        losers = [key for key in losers if self.meanings[key].rank < SMOOTHED]
         if losers and channel == self.naming.channels.get(chosen):
             self.naming.notes.append(Note("renamed", "{channel} is the column {key}; {others} could have been it too (--map to choose)",
                                           {"channel": channel, "key": chosen, "others": ", ".join(losers[:4])}))  # fmt: skip

@@ -13,6 +13,8 @@ from sismo.sources.base import Mark
 
 TWO_WRITERS_FALLS = 0.2
 """Share of rows at which the step falls back, beyond which two writers are suspected rather than restarts."""
+MAX_REPEATS = 0.15
+"""Share of rows that may repeat the step before them while a repeated first step still means another start."""
 MIN_FALLS_FOR_TWO_WRITERS = 6
 
 
@@ -38,11 +40,12 @@ class _Open:
     seams: list[tuple[int, bool]] = field(default_factory=list)
 
 
-def split(position: NDArray[np.float64], marks: Sequence[Mark]) -> list[Segment]:
+def split(position: NDArray[np.float64], marks: Sequence[Mark], anchor: NDArray[np.bool_]) -> list[Segment]:
     """The runs of a table.
 
     Arguments:
         position: step (or epoch) per row, NaN where unknown. marks: in order of row; ``run``, ``resume`` and ``gap`` matter here.
+        anchor: the rows that carry the main loss.
     """
     n_rows = position.size
     known = np.flatnonzero(np.isfinite(position))
@@ -52,7 +55,7 @@ def split(position: NDArray[np.float64], marks: Sequence[Mark]) -> list[Segment]
         writers = _two_writers(position, known)
         if writers is not None:
             return writers
-    places = sorted({int(known[at]) for at in falls} | {mark.row for mark in marks if mark.kind in ("run", "resume") and mark.row < n_rows})
+    places = sorted({int(known[at]) for at in falls} | _starts_again(position, anchor) | {mark.row for mark in marks if mark.kind in ("run", "resume") and mark.row < n_rows})
     interval = float(np.median(np.diff(values)[np.diff(values) > 0])) if known.size > 1 and (np.diff(values) > 0).any() else 1.0
     first_name = _name_at(marks, 0)
     done: list[tuple[_Open, int]] = []
@@ -69,6 +72,18 @@ def split(position: NDArray[np.float64], marks: Sequence[Mark]) -> list[Segment]
     done.append((current, n_rows))
     segments = [Segment(np.arange(one.start, end, dtype=np.int64), one.name, one.seams) for one, end in done if end > one.start]
     return segments or [Segment(np.arange(n_rows, dtype=np.int64), first_name)]
+
+
+def _starts_again(position: NDArray[np.float64], anchor: NDArray[np.bool_]) -> set[int]:
+    """Rows that repeat the step of the very first row: a start that died after one row, then another.
+
+    A log that repeats every step (two ranks) repeats the first one as well; that is no restart.
+    """
+    rows = np.flatnonzero(anchor & np.isfinite(position))
+    repeats = np.flatnonzero(np.diff(position[rows]) == 0) + 1
+    if not repeats.size or repeats.size > MAX_REPEATS * rows.size:
+        return set()
+    return {int(rows[at]) for at in repeats}
 
 
 def _judge(
@@ -89,7 +104,7 @@ def _judge(
     fell = after < before
     if resumed and not strong and not (fell and after <= start and start > 0 and after < start):
         return "resume"
-    if strong:
+    if strong or after == before == start:
         return "run"
     if not fell:
         return "resume" if started and after > before else ""

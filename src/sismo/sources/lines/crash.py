@@ -13,22 +13,23 @@ _ERROR = re.compile(
     r"|Killed$|NCCL (?:error|timeout)|DUE TO TIME LIMIT|oom-kill|watchdog caught collective operation timeout",
     re.IGNORECASE,
 )
+_RESOURCE = re.compile(r"out of memory|already at minimum|minimum loss scale", re.IGNORECASE)
 _KEPT = 200
 
 
 def read(line: str, log: TextLog) -> bool:
     text = line.strip()
-    if _TRACEBACK.search(text):
-        log.mark("crash", line=text[:_KEPT], traceback=True)
-        return True
-    if _ERROR.search(text):
-        last = log.rows.marks[-1] if log.rows.marks else None
-        if last is not None and last.kind == "crash" and last.row == log.rows.n_rows:
-            # The line of the error closes its traceback: it says more than "Traceback", and both are one crash.
-            log.rows.marks.pop()
-        log.mark("crash", line=text[:_KEPT])
-        return True
-    return False
+    traceback = bool(_TRACEBACK.search(text))
+    if not traceback and not _ERROR.search(text):
+        return False
+    last = log.rows.marks[-1] if log.rows.marks else None
+    if last is not None and last.kind == "crash" and last.row == log.rows.n_rows:
+        # One crash prints many lines, on every rank. The first line that names an error says most, unless a later one names the resource.
+        if traceback or not (last.data.get("traceback") or _RESOURCE.search(text)):
+            return True
+        log.rows.marks.pop()
+    log.mark("crash", line=text[:_KEPT], **({"traceback": True} if traceback else {}))
+    return True
 
 
 LINE = Line("crash", "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB",

@@ -12,6 +12,8 @@ _SENTENCE = re.compile(
     r"|training\s+[A-Z][\w-]*\s*(?:\(.+\)|with\b.+)|(?:start(?:ing)?|begin(?:ning)?)\s+(?:experiment|fold|trial|run)\b.*)$",
     re.IGNORECASE,
 )
+_SET = re.compile(r"^\W*\w+\s*[:=]")
+"""``seed: 42`` is a setting; ``Seed 3/5`` is a heading."""
 _LOSS = re.compile(r"\bloss\b|\bcost\b|\bepoch\b", re.IGNORECASE)
 
 
@@ -19,7 +21,7 @@ def read(line: str, log: TextLog) -> bool:
     if len(line) > 300:
         return False
     found = _NUMBERED.match(line)
-    if found:
+    if found and not (found[1].lower() in ("seed", "run", "split") and _SET.match(line)):
         kind, name = found[1].lower(), f"{found[1].lower()} {found[2]}"
         # The heading is often repeated on every line of its fit: only a change of number starts another.
         if log.memo.get(f"run-{kind}") == name:

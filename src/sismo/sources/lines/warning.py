@@ -16,7 +16,7 @@ _TAGS = (
     ("scheduler-order", re.compile(r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)", re.IGNORECASE)),
     ("no-labels", re.compile(r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
                              r"|could not find response key|instance will be ignored in loss", re.IGNORECASE)),
-    ("nonfinite-loss", re.compile(r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|contains?|=) ?(?:nan|inf|non-?finite|infinite)"
+    ("nonfinite-loss", re.compile(r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|becomes|contains?) (?:nan|inf|non-?finite|infinite)"
                                   r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)", re.IGNORECASE)),
     ("nan-in-data", re.compile(r"input contains (?:nan|infinity)|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)", re.IGNORECASE)),
     ("unused-parameters", re.compile(r"find_unused_parameters=True|None of the inputs have requires_grad=True", re.IGNORECASE)),
