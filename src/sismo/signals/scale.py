@@ -22,6 +22,8 @@ _RARE = 0.05
 """Share of overflows over which the scale has not found a level (FIELD, detector 8: skipped-step rate)."""
 _FALL = 3
 """Halvings without a doubling that are a fall (FIELD, detector 8)."""
+_DEEP = 8
+"""Halvings after which a fall is a collapse even where the scale then stays: some scalers stop at a minimum (FIELD, detector 8: 2^8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class ScaleHistory:
         overflow_steps: steps that overflowed, as far as the log has them: from its events, else its count of skipped steps, else the falls.
         overflow_share: their share of the steps covered. late_overflow_share: the same after the first 35 steps.
         constant: it never changed. placeholder: constant at 1, 0 or -1, which is what a log without scaling prints.
-        collapsed: ends under 1; or, after a fall of 3 halvings or more, at 1 or still falling once the start-up is over.
+        collapsed: ends under 1; or at its minimum after a fall of 3 halvings or more, if that is 1, still falls once the start-up is over, or
+            came down by 8 halvings after it.
         startup_end: step of the last overflow in the first 35 steps, where the scale found its level after; None without one.
         skipped_from_start: every step in the log was skipped.
         frozen_since: step since which none but skipped steps came, 3 at least; None where the last step was applied.
@@ -77,6 +80,7 @@ def describe(
     """
     steps, values = _values(scale, overflows)
     missed_steps, missed = _missed(overflows, skipped, steps, values)
+    told_by_scale = not overflows and skipped is None  # then the first row cannot show a fall
     known = np.concatenate([steps, missed_steps, skipped.steps if skipped is not None else missed_steps[:0]])
     if not known.size:
         return None
@@ -89,14 +93,17 @@ def describe(
     factors = _factors(values)
     falls = _falls(factors)
     trailing = falls[-1] if falls else 0
-    frozen = _frozen_since(missed_steps, missed, skipped, end)
+    frozen = _frozen_since(missed_steps, missed, end)
     moves = steps[1:][factors != 0]
     at_it = frozen is not None or (moves.size > 0 and int(moves[-1]) > end - 3 * max(interval, 1.0))
     constant = values.size > 1 and not bool(np.any(values != values[0]))
     placeholder = values.size > 0 and not bool(np.any(values != values[0])) and float(values[0]) in (-1.0, 0.0, 1.0)
     low = not placeholder and values.size > 0 and float(values[-1]) < 1.0
     fallen = trailing >= _FALL and float(values[-1]) <= float(values.min())
-    collapsed = bool(low or (fallen and (float(values[-1]) <= 1.0 or (at_it and end > horizon))))
+    rises = np.flatnonzero(factors > 0)
+    later = moves[np.count_nonzero(factors[: int(rises[-1]) + 1]) :] if rises.size else moves
+    deep = trailing >= _DEEP and later.size > 0 and int(later[0]) > horizon
+    collapsed = low or (fallen and (float(values[-1]) <= 1.0 or deep or (at_it and end > horizon)))
     early = missed_steps[missed_steps <= horizon]
     return ScaleHistory(
         first=float(values[0]) if values.size else None,
@@ -113,7 +120,7 @@ def describe(
         placeholder=placeholder,
         collapsed=collapsed,
         startup_end=int(early[-1]) if early.size and not collapsed and late <= _RARE and end > int(early[-1]) + len(early) else None,
-        skipped_from_start=share >= 0.99 and float(missed.sum()) >= 2.0,
+        skipped_from_start=float(missed.sum()) >= max(2.0, end - start + (0.0 if told_by_scale else 1.0)),
         frozen_since=frozen,
         start=start,
         end=end,
@@ -171,14 +178,10 @@ def _falls(factors: NDArray[np.int64]) -> list[int]:
     return falls
 
 
-def _frozen_since(steps: Steps, counts: Floats, skipped: Series | None, end: int) -> int | None:
-    """First step of the run of skipped steps that the log ends with."""
+def _frozen_since(steps: Steps, counts: Floats, end: int) -> int | None:
+    """First step of the run of skipped steps that the log ends with. A row that counts several steps reaches back over as many."""
     if not steps.size or int(steps[-1]) < end - 1:
         return None
-    reach = np.maximum(counts, 1.0)
-    if skipped is not None and len(skipped) > 1:
-        reach = np.maximum(reach, 1.0)
-    gap = np.flatnonzero(np.diff(steps) > reach[1:])
+    gap = np.flatnonzero(np.diff(steps) > np.maximum(counts, 1.0)[1:])
     first = int(gap[-1]) + 1 if gap.size else 0
-    total = float(counts[first:].sum())
-    return int(steps[first]) if total >= _FALL else None
+    return int(steps[first]) if float(counts[first:].sum()) >= _FALL else None
