@@ -1,0 +1,163 @@
+"""Speed beside losslint in the same run: ``python -m sismo.bench.speed [--rows 1000000] [--repeats 5] [--write]``.
+
+Every number is a whole process, started afresh, on one core where ``taskset`` is there; the commands take turns, so that
+a slow minute of the machine hits all of them. Times are wall-clock; memory is the peak resident set of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sismo.bench import stopwatch, tables
+
+MAX_SECONDS_LONG, MAX_MB_LONG = 1.5, 400.0
+MAX_SECONDS_SHORT = 0.25
+MAX_SECONDS_HELP = 0.15
+_SHORT_ROWS = 1_000
+
+_SISMO = [sys.executable, "-m", "sismo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds and peak megabytes of each repeat of one command."""
+
+    seconds: tuple[float, ...]
+    megabytes: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Median of the seconds."""
+        return statistics.median(self.seconds)
+
+    @property
+    def peak(self) -> float:
+        """Largest of the peaks, in MB."""
+        return max(self.megabytes)
+
+
+def write_log(path: Path, rows: int, seed: int = 0) -> None:
+    """A healthy JSON-lines log of so many rows: step, loss, lr and grad_norm."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(rows)
+    loss = 2.5 + 8.3 * (1 + t / (rows / 50)) ** -0.5 + 0.05 * rng.standard_normal(rows)
+    lr = 3e-4 * (0.1 + 0.45 * (1 + np.cos(np.pi * t / rows))) * np.minimum(1.0, (t + 1) / (rows / 20))
+    norm = 0.6 * (1 + 8 * (1 + t / 50) ** -1.0) * np.exp(0.15 * rng.standard_normal(rows))
+    with path.open("w", encoding="utf-8") as file:
+        for step, a, b, c in zip(t.tolist(), loss.tolist(), lr.tolist(), norm.tolist(), strict=True):
+            file.write(json.dumps({"step": step, "loss": round(a, 6), "lr": float(f"{b:.6g}"), "grad_norm": round(c, 6)}) + "\n")
+
+
+def once(command: Sequence[str]) -> tuple[float, float]:
+    """Runs a command to its end in a child of its own; seconds and peak MB. Raises RuntimeError when it could not do its work."""
+    watch = [sys.executable, "-S", "-E", stopwatch.__file__]
+    done = subprocess.run([*watch, *_pin(), *command], capture_output=True, text=True, check=True)
+    seconds, peak, code = done.stdout.split()
+    if int(code) not in (0, 1):  # 1 is "something found", in both tools
+        raise RuntimeError(f"{' '.join(command)} ended with {code}")
+    return float(seconds), float(peak) / (1024.0**2 if platform.system() == "Darwin" else 1024.0)
+
+
+def measure(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str, Timing]:
+    """Each command so many times, in turns, after one round that is thrown away (caches, byte code)."""
+    rounds = [{name: once(command) for name, command in commands.items()} for _ in range(repeats + 1)][1:]
+    return {name: Timing(tuple(r[name][0] for r in rounds), tuple(r[name][1] for r in rounds)) for name in commands}
+
+
+def _pin() -> list[str]:
+    core = str(min(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "0"
+    return ["taskset", "-c", core] if shutil.which("taskset") else []
+
+
+def _losslint() -> str | None:
+    beside = Path(sys.executable).with_name("losslint")
+    return str(beside) if beside.exists() else shutil.which("losslint")
+
+
+def _machine() -> str:
+    pinned = "one core (taskset)" if _pin() else "not pinned to a core"
+    return f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {pinned}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table; 0 when the targets are met, 1 when not."""
+    parser = argparse.ArgumentParser(prog="python -m sismo.bench.speed", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--write", action="store_true", help="write the table to docs/results.md")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as name:
+        long, short = Path(name) / "long.jsonl", Path(name) / "short.jsonl"
+        write_log(long, options.rows)
+        write_log(short, _SHORT_ROWS)
+        peer = _losslint()
+        big = {"sismo": [*_SISMO, "diagnose", str(long)]} | ({"losslint": [peer, "check", str(long)]} if peer else {})
+        small = {
+            "sismo --help": [*_SISMO, "--help"],
+            "sismo short": [*_SISMO, "diagnose", str(short)],
+            **({"losslint short": [peer, "check", str(short)]} if peer else {}),
+            "python": [sys.executable, "-c", "pass"],
+            "python, numpy": [sys.executable, "-c", "import numpy"],
+        }
+        size = long.stat().st_size / 1e6
+        timings = measure(big, options.repeats) | measure(small, 3 * options.repeats)
+    rows, met = _rows(timings, options.rows, size)
+    header = ("what", "median s", "fastest s", "peak MB", "target")
+    rounds = f"{options.repeats} rounds in turns for the long log, {3 * options.repeats} for the rest"
+    how = f"{_machine()}; {rounds}; one more round before them is thrown away."
+    ratio = _ratio(timings)
+    print(how + "\n\n" + tables.plain(header, rows) + ("\n\n" + ratio if ratio else ""))
+    if options.write:
+        tables.write_section("speed", "Speed", "\n\n".join(part for part in (how, tables.markdown(header, rows), ratio) if part))
+    return 0 if met else 1
+
+
+def _rows(timings: Mapping[str, Timing], count: int, size: float) -> tuple[list[tuple[str, ...]], bool]:
+    names = {
+        "sismo": f"sismo diagnose, {count:,} rows ({size:.0f} MB)",
+        "losslint": f"losslint check, {count:,} rows",
+        "sismo short": f"sismo diagnose, {_SHORT_ROWS:,} rows",
+        "losslint short": f"losslint check, {_SHORT_ROWS:,} rows",
+    }
+    targets = {
+        "sismo": f"<= {MAX_SECONDS_LONG} s, <= {MAX_MB_LONG:.0f} MB",
+        "sismo short": f"<= {MAX_SECONDS_SHORT} s",
+        "sismo --help": f"<= {MAX_SECONDS_HELP} s",
+    }
+    rows = [
+        (names.get(name, name), f"{timing.median:.3f}", f"{min(timing.seconds):.3f}", f"{timing.peak:.0f}", targets.get(name, ""))
+        for name, timing in timings.items()
+    ]
+    met = (
+        timings["sismo"].median <= MAX_SECONDS_LONG
+        and timings["sismo"].peak <= MAX_MB_LONG
+        and timings["sismo short"].median <= MAX_SECONDS_SHORT
+        and timings["sismo --help"].median <= MAX_SECONDS_HELP
+    )
+    return rows, met
+
+
+def _ratio(timings: Mapping[str, Timing]) -> str:
+    if "losslint" not in timings:
+        return ""
+    ours, theirs = timings["sismo"], timings["losslint"]
+    pairs = [a / b for a, b in zip(theirs.seconds, ours.seconds, strict=True)]
+    memory = theirs.peak / ours.peak
+    return f"losslint / sismo on the long log: time {statistics.median(pairs):.1f} (median of the rounds), memory {memory:.1f}."
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
