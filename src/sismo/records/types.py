@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.numeric import median
+
 Steps = NDArray[np.int64]
 Values = NDArray[np.float64]
 
@@ -44,7 +46,7 @@ class Series:
     @property
     def interval(self) -> float:
         """Median number of steps between two rows; 1.0 with fewer than two rows."""
-        return float(np.median(np.diff(self.steps))) if self.steps.size > 1 else 1.0
+        return median(np.diff(self.steps)) if self.steps.size > 1 else 1.0
 
     def at(self, step: int) -> float | None:
         """The value logged at exactly this step, or None where nothing was logged."""

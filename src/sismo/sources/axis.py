@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.numeric import median
 from sismo.records.types import Note
 from sismo.sources.base import Column, Table
 from sismo.sources.keys import meaning
@@ -133,7 +134,7 @@ def _joined(step: NDArray[np.float64], epoch: NDArray[np.float64], lengths: Colu
     restarts = rises & (falls | ((np.diff(s) == 0) & (s[1:] == s.min())))
     if not alone and (not rises.any() or np.count_nonzero(restarts) < RESTARTS * np.count_nonzero(rises)):
         return None
-    interval = float(np.median(np.diff(s)[~falls & ~rises])) if (~falls & ~rises).any() else 1.0
+    interval = median(np.diff(s)[~falls & ~rises]) if (~falls & ~rises).any() else 1.0
     length = float(stated.max()) if stated.size else float(s.max()) + (max(interval, 1.0) if s.min() <= 0 else 0.0)
     length = max(length, float(s.max()) + (1.0 if s.min() <= 0 else 0.0))
     base = 1.0 if float(e.min()) >= 1 else 0.0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.numeric import median
 from sismo.records.types import Note
 from sismo.sources.base import Mark
 
@@ -50,13 +51,17 @@ def split(position: NDArray[np.float64], marks: Sequence[Mark], anchor: NDArray[
     n_rows = position.size
     known = np.flatnonzero(np.isfinite(position))
     values = position[known]
-    falls = np.flatnonzero(np.diff(values) < 0) + 1 if known.size > 1 else np.empty(0, np.int64)
+    moves = np.diff(values)
+    falls = np.flatnonzero(moves < 0) + 1
     if falls.size >= MIN_FALLS_FOR_TWO_WRITERS and falls.size > TWO_WRITERS_FALLS * known.size:
         writers = _two_writers(position, known)
         if writers is not None:
             return writers
+    if not falls.size and not marks and not bool(np.any(moves == 0)):
+        return [Segment(np.arange(n_rows, dtype=np.int64))]
     places = sorted({int(known[at]) for at in falls} | _starts_again(position, anchor) | {mark.row for mark in marks if mark.kind in ("run", "resume") and mark.row < n_rows})
-    interval = float(np.median(np.diff(values)[np.diff(values) > 0])) if known.size > 1 and (np.diff(values) > 0).any() else 1.0
+    steps_up = moves[moves > 0]
+    interval = median(steps_up) if steps_up.size else 1.0
     first_name = _name_at(marks, 0)
     done: list[tuple[_Open, int]] = []
     current = _Open(0, first_name)
