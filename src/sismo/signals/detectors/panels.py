@@ -114,6 +114,17 @@ def _vanishing(view: View, found: list[Series]) -> Observation:
     return present(int(found[0].steps[0]), channel=found[0].channel, ratio=ratio) if ratio < 1e-3 else absent("grad_norm_group", ratio=ratio)
 
 
+def _log_z(view: View) -> Observation:
+    """Mean log Z of the output softmax: over 1 away from where it was in the first quarter, and going on."""
+    series = view.finite("metric/log_z")
+    if series is None or len(series) < 20:
+        return unknown("metric/log_z")
+    quarter = len(series) // 4
+    first, middle, last = level(series.values[:quarter]), level(series.values[2 * quarter : 3 * quarter]), level(series.values[-quarter:])
+    drifts = abs(last - first) > 1 and (last - middle) * (middle - first) > 0
+    return present(int(series.steps[2 * quarter]), channel=series.channel, first=first, last=last) if drifts else absent(series.channel)
+
+
 def _any_positive(view: View, found: list[Series]) -> Observation:
     hits = [(int(series.steps[int(np.argmax(series.values > 0))]), series.channel) for series in found if bool((series.values > 0).any())]
     if not hits:
@@ -201,6 +212,9 @@ DETECTORS = (
     Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", "run one step in fp32 on the same data (sismo.replay)"),
     Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", "run one step in fp32 on the same data (sismo.replay)"),
     Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", "run sismo.causality on the model: change a later token, see whether earlier logits move"),
+    Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", "evaluate one batch twice and compare"),
+    Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "print model.training inside the loop"),
+    _seen("log-z-drifts", "metric", _log_z, "mean log Z drifts from {first:.3g} to {last:.3g}", "mean log Z stays near 0"),
     Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _PROBE_NAN),
     Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is the log in {where}", "the first non-finite operation is no log", _PROBE_NAN),
     Detector("origin-is-division", ("events.probe",), _event("NaN-origin", "op", "div"), "the first non-finite operation is the division in {where}", "the first non-finite operation is no division", _PROBE_NAN),

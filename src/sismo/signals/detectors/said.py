@@ -49,6 +49,7 @@ DETECTORS = (
     _says("warned-of-labels", "a label outside the classes", "device-assert", "label-out-of-range"),
     _says("warned-of-nonfinite-overlap", "a non-finite IoU", "nonfinite-iou"),
     _says("warned-of-scheduler-order", "a scheduler stepped before the optimizer", "scheduler-order"),
+    _says("warned-of-overlap", "overlapped communication", "overlap-comm"),
     _says("warned-of-missing-labels", "rows without labels", "no-labels"),
     Detector("log-ends-in-a-crash", ("events.crash",), _crashed, "the log ends in a crash: “{line}”", "the log does not end in a crash"),
     _remark("several-runs", "one run in this file"),

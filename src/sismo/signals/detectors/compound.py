@@ -1,0 +1,164 @@
+"""Signals that put two channels together: a failure and the LR at it, a level and the kind of model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
+from sismo.signals.levels import end_level, finite, level
+from sismo.signals.trend import mann_kendall
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+
+def _falls(view: View) -> Observation:
+    """The loss ends 5 % or more under its start, significantly where there are rows enough to say."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < 3:
+        return unknown(LOSS_TRAIN)
+    first, last = level(loss.values[: max(1, len(loss) // 20)]), end_level(loss) if len(loss) >= 10 else float(loss.values[-1])
+    blocks = np.array([float(np.mean(block)) for block in np.array_split(loss.values, min(40, len(loss)))])
+    surely = len(loss) < 8 or mann_kendall(blocks) < -1.96
+    fell = (first - last) / abs(first) if first else 0.0
+    found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last)
+    return found if fell > 0.05 and surely else absent(LOSS_TRAIN)
+
+
+def _falls_to_the_end(view: View) -> Observation:
+    """Over the last quarter the loss still falls, significantly and by over 3 %."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < 40:
+        return unknown("more rows of loss/train")
+    late = loss.values[-len(loss) // 4 :]
+    blocks = np.array([float(np.mean(block)) for block in np.array_split(late, min(20, late.size))])
+    fell = (blocks[0] - blocks[-1]) / abs(blocks[0]) if blocks[0] else 0.0
+    found = present(int(loss.steps[-late.size]), int(loss.steps[-1]), channel=LOSS_TRAIN)
+    return found if fell > 0.03 and mann_kendall(blocks) < -2.5 else absent(LOSS_TRAIN)
+
+
+def _failure(view: View) -> int | None:
+    loss = view.series(LOSS_TRAIN)
+    if loss is None:
+        return None
+    bad = np.nonzero(~np.isfinite(loss.values))[0]
+    return int(loss.steps[bad[0]]) if bad.size else None
+
+
+def _runup_as_lr_rises(view: View) -> Observation:
+    """The loss is lost while the LR climbs, at half of its peak or more, and after the norm or the loss grew."""
+    step, lr = _failure(view), view.finite(LR)
+    if step is None:
+        return absent(LOSS_TRAIN)
+    if lr is None or not len(lr):
+        return unknown(LR)
+    earlier = lr.values[lr.steps <= step]
+    if earlier.size < 5:
+        return absent(LR)
+    climbing = float(earlier[-1]) > 1.02 * float(earlier[-min(20, earlier.size)])
+    high = float(earlier[-1]) >= 0.5 * float(lr.values.max())
+    grew = False
+    for channel in (LOSS_TRAIN, GRAD_NORM_PRE):
+        series = view.finite(channel)
+        rows = series.values[series.steps < step] if series is not None else np.zeros(0)
+        grew = grew or (rows.size >= 5 and level(rows[-3:]) > 1.5 * level(rows[-30:-3]) > 0)
+    found = present(step, channel=LR, lr=float(earlier[-1]))
+    return found if climbing and high and grew else absent(LR)
+
+
+def _lost_late_at_high_lr(view: View) -> Observation:
+    """Lost before the first logged row, at an LR of 1 or more."""
+    loss, lr = view.series(LOSS_TRAIN), view.finite(LR)
+    if loss is None or not len(loss):
+        return unknown(LOSS_TRAIN)
+    if lr is None or not len(lr):
+        return unknown(LR)
+    lost = not np.isfinite(loss.values[0]) and int(loss.steps[0]) > 1
+    return present(int(loss.steps[0]), channel=LR, lr=float(lr.values[0])) if lost and float(lr.values[0]) >= 1 else absent(LR)
+
+
+def _val_explodes_as_lr_rises(view: View) -> Observation:
+    """The validation loss leaps threefold in one evaluation while the norm leaps tenfold, at an LR near its peak; or it does so twice."""
+    val, lr = view.series(LOSS_VAL), view.finite(LR)
+    if val is None:
+        return unknown(LOSS_VAL)
+    if lr is None or not len(lr):
+        return unknown(LR)
+    clean, norm = finite(val), view.finite(GRAD_NORM_PRE)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    leaps: list[int] = []
+    for before, now, step in zip(clean.values[:-1], clean.values[1:], clean.steps[1:].tolist(), strict=True):
+        rate = lr.at(step)
+        size = norm.at(step)
+        usual = level(norm.values[norm.steps < step])
+        if now > 2.5 * before > 0 and rate is not None and rate > 0.5 * float(lr.values.max()) and size is not None and size > 10 * usual > 0:
+            leaps.append(step)
+    return present(leaps[0], leaps[-1], channel=LOSS_VAL, count=len(leaps)) if leaps else absent(LOSS_VAL)
+
+
+def _is_language(view: View) -> bool:
+    vocabulary = view.header.vocab_size
+    if vocabulary is not None and vocabulary >= 200:
+        return True
+    if any(word in name.lower() for name in view.channels for word in ("ppl", "perplexity", "bpb")):
+        return True
+    loss = view.finite(LOSS_TRAIN)
+    return loss is not None and len(loss) > 0 and 6.9 < float(loss.values[0]) < 14.0 and not view.family("loss_term")
+
+
+def _language_near_zero(view: View) -> Observation:
+    """A language model's loss under 0.1 nat a token from 5 or more: text does not allow it, within fewer than 8 passes."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < 5:
+        return unknown(LOSS_TRAIN)
+    epoch = view.finite("epoch")
+    passes = float(epoch.values[-1]) if epoch is not None and len(epoch) else 0.0
+    first, last = float(loss.values[:3].max()), end_level(loss)
+    below = np.nonzero(loss.values < 0.1)[0]
+    found = _is_language(view) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size
+    return present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if found else absent(LOSS_TRAIN)
+
+
+def _language_both(view: View) -> Observation:
+    """A language model's training and validation loss both under 0.1 and close together."""
+    loss, val = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL)
+    if loss is None or val is None or not len(loss) or not len(val):
+        return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
+    train, valid = end_level(loss), float(val.values[-1])
+    near = 0 <= train < 0.1 and 0 <= valid < 0.1 and valid <= 1.5 * train + 0.05
+    return present(int(val.steps[-1]), channel=LOSS_VAL, train=train, val=valid) if _is_language(view) and near else absent(LOSS_VAL)
+
+
+def _lost_first(view: View) -> Observation:
+    """The norm is lost within the first five rows."""
+    norm = view.series(GRAD_NORM_PRE)
+    if norm is None or not len(norm):
+        return unknown(GRAD_NORM_PRE)
+    bad = np.nonzero(np.isnan(norm.values))[0]
+    return present(int(norm.steps[bad[0]]), channel=GRAD_NORM_PRE) if bad.size and bad[0] < 5 else absent(GRAD_NORM_PRE)
+
+
+def _boxes(view: View) -> Observation:
+    terms = {series.channel.partition("/")[2].lower() for series in [*view.family("loss_term"), *view.family("loss_term_val")]}
+    return present() if any(word in term for term in terms for word in ("box", "dfl", "obj", "iou", "rpn")) else absent("loss_term")
+
+
+def _single_examples(view: View) -> Observation:
+    size = view.header.config.get("batch_size")
+    if not isinstance(size, (int, float)):
+        return unknown("batch_size in the configuration")
+    return present(size=size) if size <= 1 else absent(size=size)
+
+
+DETECTORS = (
+    Detector("loss-falls", (LOSS_TRAIN,), _falls, "the loss falls from {first:.4g} to {last:.4g}", "the loss does not fall over the log"),
+    Detector("loss-falls-to-the-end", (LOSS_TRAIN,), _falls_to_the_end, "the training loss still falls at the end of the log", "the training loss has stopped falling"),
+    Detector("runup-as-lr-rises", (LOSS_TRAIN, LR), _runup_as_lr_rises, "the loss is lost at step {start} while the LR climbs, at {lr:.3g}", "the loss is not lost while the LR climbs"),
+    Detector("lost-late-at-lr-over-one", (LOSS_TRAIN, LR), _lost_late_at_high_lr, "by the first logged row, step {start}, the loss is lost, at an LR of {lr:.3g}", "the loss is not lost at such an LR"),
+    Detector("val-explodes-as-lr-rises", (LOSS_VAL, LR, GRAD_NORM_PRE), _val_explodes_as_lr_rises, "the validation loss leaps with the gradient norm at step {start}, at an LR near its peak ({count} times)", "the validation loss does not leap with the norm"),
+    Detector("language-loss-near-zero", (LOSS_TRAIN, "epoch"), _language_near_zero, "a language model goes from {first:.3g} to {last:.3g} nats, under what text allows", "no language model with a loss near 0"),
+    Detector("language-train-and-val-near-zero", (LOSS_TRAIN, LOSS_VAL), _language_both, "a language model's training and validation loss are both near 0 ({train:.3g} and {val:.3g})", "no language model with both losses near 0"),
+    Detector("lost-in-first-steps", (GRAD_NORM_PRE,), _lost_first, "the norm is lost within the first rows (step {start})", "the norm is not lost in the first rows"),
+    Detector("eval-of-boxes", ("loss_term",), _boxes, "the loss is that of a detector (boxes)", "not the loss of a detector"),
+    Detector("batch-of-one", ("header.config",), _single_examples, "batches hold {size:.0f} example", "batches hold {size:.0f} examples", "say the batch size in manifest.json"),
+)  # fmt: skip

@@ -1,0 +1,54 @@
+"""P3: is the data what it is taken for?"""
+
+from __future__ import annotations
+
+from sismo.tree.types import Node
+
+TREE = "preflight"
+ROOT = True
+_S = "P3 Data"
+
+NODES = (
+    Node(
+        id="P3.Q1",
+        section=_S,
+        asks="Does any batch have no token that carries loss, or labels outside their range?",
+        why="The loss is then 0, NaN or undefined, and nothing is learnt from it.",
+        signals=("batch-without-labels", "warned-of-tokenization", "warned-of-labels", "warned-of-missing-labels", "warned-of-nonfinite-overlap"),
+        yes=("all-labels-masked", "tokenization-mismatch", "label-out-of-range", "P3.Q2"),
+        no=("P3.Q2",),
+        unknown=("P3.Q2", "tokenization-mismatch", "label-out-of-range"),
+        references="preflight 3",
+    ),
+    Node(
+        id="P3.Q2",
+        section=_S,
+        asks="Does any batch hold NaN or Inf?",
+        why="No learning rate helps then.",
+        signals=("input-nonfinite",),
+        yes=("nonfinite-input", "P3.Q3"),
+        no=("P3.Q3",),
+        unknown=("P3.Q3",),
+        references="preflight 3",
+    ),
+    Node(
+        id="P3.Q3",
+        section=_S,
+        asks="Do batches repeat, or do the splits overlap?",
+        why="A repeated batch looks like learning; an overlap makes the validation loss worthless.",
+        signals=("batch-repeats", "val-below-train", "loss-too-low-after-resume"),
+        yes=("duplicate-batch", "train-val-overlap", "resume-repeats-data", "P3.Q4"),
+        no=("P3.Q4",),
+        unknown=("P3.Q4", "resume-repeats-data"),
+        references="preflight 3",
+    ),
+    Node(
+        id="P3.Q4",
+        section=_S,
+        asks="Is the validation loss under the entropy of the corpus?",
+        why="No honest model gets there; training loss alone may, by memorising.",
+        signals=("loss-under-entropy-floor",),
+        yes=("entropy-floor-crossed", "causal-mask-broken"),
+        references="preflight 3; three-failures, failure 3",
+    ),
+)  # fmt: skip

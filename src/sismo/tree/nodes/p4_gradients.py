@@ -1,0 +1,54 @@
+"""P4: do gradients reach everything?"""
+
+from __future__ import annotations
+
+from sismo.tree.types import Node
+
+TREE = "preflight"
+ROOT = True
+_S = "P4 Gradients"
+
+NODES = (
+    Node(
+        id="P4.Q1",
+        section=_S,
+        asks="Is any part of the model never changed?",
+        why="It gets no gradient, no optimizer holds it, or the update changes nothing.",
+        signals=("update-is-zero",),
+        yes=("parameter-not-in-optimizer", "frozen-by-mistake", "update-changes-nothing", "P4.Q2"),
+        no=("P4.Q2",),
+        unknown=("P4.Q2",),
+        references="preflight 4",
+    ),
+    Node(
+        id="P4.Q2",
+        section=_S,
+        asks="Do gradients pile up?",
+        why="Without zero_grad every step carries all the steps before it.",
+        signals=("norm-piles-up", "loss-turns-and-climbs"),
+        yes=("missing-zero-grad", "P4.Q3"),
+        no=("P4.Q3",),
+        unknown=("P4.Q3",),
+        references="preflight 4",
+    ),
+    Node(
+        id="P4.Q3",
+        section=_S,
+        asks="Is clipping done on scaled gradients, or accumulation not averaged?",
+        why="Norms in the thousands that are a power of two, or a training loss that is a multiple of the validation loss.",
+        signals=("norm-is-the-loss-scale", "train-multiple-of-val"),
+        yes=("clip-before-unscale", "accumulation-not-averaged", "P4.Q4"),
+        no=("P4.Q4",),
+        unknown=("P4.Q4",),
+        references="preflight 4",
+    ),
+    Node(
+        id="P4.Q4",
+        section=_S,
+        asks="Is a mode wrong: evaluation in training mode, or training in evaluation mode?",
+        why="Dropout and batch norm then do the opposite of what is wanted.",
+        signals=("eval-differs-twice", "training-flag-false"),
+        yes=("eval-in-train-mode", "train-in-eval-mode"),
+        references="CAUSES",
+    ),
+)  # fmt: skip

@@ -1,0 +1,56 @@
+"""P5: is the architecture sound?"""
+
+from __future__ import annotations
+
+from sismo.tree.types import Node
+
+TREE = "preflight"
+ROOT = True
+_S = "P5 Architecture"
+
+NODES = (
+    Node(
+        id="P5.Q1",
+        section=_S,
+        asks="Are activations at step 0 far larger than at step 100?",
+        why="A healthy initialisation gives one order of size at both; the first forward pass already tells.",
+        signals=("activations-large-at-start",),
+        yes=("init-too-large", "P5.Q2"),
+        no=("P5.Q2",),
+        unknown=("P5.Q2",),
+        confused_with="The final norm hides it: look at the embedding and the logits.",
+        references="preflight 5; three-failures, failure 1",
+    ),
+    Node(
+        id="P5.Q2",
+        section=_S,
+        asks="Does the gradient vanish over depth?",
+        why="The first layers do not learn then (weight scale against fan-in, norm placement, residual stream).",
+        signals=("gradient-vanishes-over-depth",),
+        yes=("vanishing-gradients", "init-too-small", "P5.Q3"),
+        no=("P5.Q3",),
+        unknown=("P5.Q3",),
+        references="preflight 5; FIELD detector 14",
+    ),
+    Node(
+        id="P5.Q3",
+        section=_S,
+        asks="Does a later token move an earlier logit?",
+        why="The model sees the future: the loss is worthless and generation fails.",
+        signals=("future-moves-the-past",),
+        yes=("causal-mask-broken", "P5.Q4"),
+        no=("P5.Q4",),
+        unknown=("P5.Q4",),
+        try_next="Run sismo.causality: change a suffix, compare the logits of the prefix.",
+        references="preflight 5; FIELD detector 13",
+    ),
+    Node(
+        id="P5.Q4",
+        section=_S,
+        asks="Are units or heads dead, or attention logits too large?",
+        why="About 5 % is healthy; many dead heads go with a broken mask or a bad initialisation.",
+        signals=("units-dead", "heads-dead", "attention-logits-large"),
+        yes=("dead-units", "dead-heads", "attention-logit-growth"),
+        references="three-failures, panel 6",
+    ),
+)  # fmt: skip
