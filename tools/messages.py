@@ -102,8 +102,9 @@ def catalogue() -> Catalog:
     """The catalogue as it should be: every sentence once, with the translation that the old one had."""
     old = read_po(io.BytesIO(PO.read_bytes()), locale="es") if PO.exists() else Catalog(locale="es")
     stamp = datetime(2026, 1, 1, tzinfo=UTC)  # a date that changes would make every run a diff
-    new = Catalog(locale="es", project="sismo", version="1", msgid_bugs_address="-", last_translator="-", language_team="es", charset="utf-8", fuzzy=False, creation_date=stamp, revision_date=stamp,
-                  header_comment="# Spanish sentences of sismo. The message ids are written by `make messages`.")  # fmt: skip
+    about = {"project": "sismo", "version": "1", "msgid_bugs_address": "-", "last_translator": "-", "language_team": "es"}
+    comment = "# Spanish sentences of sismo. The message ids are written by `make messages`."
+    new = Catalog(locale="es", **about, header_comment=comment, charset="utf-8", fuzzy=False, creation_date=stamp, revision_date=stamp)
     where: dict[str, list[str]] = {}
     for text, place in sentences():
         if text.strip() and any(letter.isalpha() for letter in text):
