@@ -24,6 +24,9 @@ MAX_FALSE_WARNINGS = 1
 MIN_RIGHT = 0.60
 MAX_CONFIDENTLY_WRONG = 0.05
 
+ABOUT_THE_FILE = frozenset({"several-runs"})
+"""Notes that settle a case by themselves: what was established is about the file, and each run in it is judged on its own."""
+
 RIGHT = ("right", "right-pair")
 """``right-pair``: the verdict is an open pair of look-alikes and the established cause is one of the two."""
 
@@ -58,7 +61,9 @@ def read_cases(folder: Path) -> list[Case]:
 def classify(case: Case, label: Label, verdict: Verdict) -> str:
     """The class of a verdict on a case."""
     if verdict.error:
-        return "unreadable"
+        return "CRASHED" if verdict.crashed else "unreadable"
+    if label.same & verdict.codes & ABOUT_THE_FILE:
+        return "right"
     alarm, first = verdict.alarm, verdict.first
     if case.status == "healthy":
         return "right" if alarm is None else "false warning"
@@ -94,7 +99,7 @@ def totals(outcomes: Sequence[Outcome]) -> tuple[list[tuple[str, str, str]], boo
     """The totals against their targets, as rows, and whether all of them are met."""
     healthy = [o for o in outcomes if o.case.status == "healthy"]
     faulty = [o for o in outcomes if o.case.status in ("broken", "suspicious")]
-    unreadable = sum(o.result == "unreadable" for o in outcomes)
+    unreadable, crashed = (sum(o.result == result for o in outcomes) for result in ("unreadable", "CRASHED"))
     false = sum(o.result == "false warning" for o in healthy)
     exact, right = sum(o.result == "right" for o in faulty), sum(o.result in RIGHT for o in faulty)
     three, wrong = sum(o.in_three for o in faulty), sum(o.result == "CONFIDENTLY WRONG" for o in faulty)
@@ -105,9 +110,10 @@ def totals(outcomes: Sequence[Outcome]) -> tuple[list[tuple[str, str, str]], boo
         ("… or in the open pair that comes first", f"{right} of {len(faulty)} ({right / n:.0%})", ""),
         ("… among the first three", f"{three} of {len(faulty)} ({three / n:.0%})", ""),
         ("confidently wrong", f"{wrong} of {len(faulty)} ({wrong / n:.0%})", f"<= {MAX_CONFIDENTLY_WRONG:.0%}"),
-        ("unreadable", f"{unreadable} of {len(outcomes)}", "one clear line each"),
+        ("refused as unreadable", f"{unreadable} of {len(outcomes)}", "one clear line each"),
+        ("crashed", f"{crashed} of {len(outcomes)}", "0"),
     ]
-    met = false <= MAX_FALSE_WARNINGS and exact / n >= MIN_RIGHT and wrong / n <= MAX_CONFIDENTLY_WRONG
+    met = false <= MAX_FALSE_WARNINGS and exact / n >= MIN_RIGHT and wrong / n <= MAX_CONFIDENTLY_WRONG and not crashed
     return rows, met
 
 
@@ -141,7 +147,7 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     case, verdict = outcome.case, outcome.verdict
     first = verdict.first
     if first is None:
-        said = ("unreadable" if verdict.error else f"(healthy: {verdict.healthy})", "", "", "")
+        said = (verdict.error[:50] if verdict.error else f"(healthy: {verdict.healthy})", "", "", "")
     else:
         said = (
             "/".join([first.id, *first.twins]),

@@ -36,7 +36,8 @@ class Verdict:
 
     Attributes:
         causes: of the worst run in it, in rank order. healthy: of that run.
-        codes: of the notes on all runs. runs: how many there were. error: the one line, when it could not be read.
+        codes: of the notes on all runs. runs: how many there were.
+        error: the one line, when it could not be read. crashed: whether that was a bug of ours rather than a refusal.
     """
 
     causes: tuple[Named, ...] = ()
@@ -44,6 +45,7 @@ class Verdict:
     codes: frozenset[str] = frozenset()
     runs: int = 0
     error: str = ""
+    crashed: bool = False
 
     @property
     def first(self) -> Named | None:
@@ -63,7 +65,7 @@ def of_file(path: Path) -> Verdict:
     except SismoError as error:
         return Verdict(error=str(error))
     except Exception as error:  # a yardstick goes on and shows the crash as what it is
-        return Verdict(error=f"CRASH {type(error).__name__}: {error}")
+        return Verdict(error=f"{type(error).__name__}: {error}", crashed=True)
 
 
 def of_runs(runs: list[Run]) -> Verdict:

@@ -36,6 +36,8 @@ def _class(status: str, label: str, verdict: Verdict) -> str:
         ("broken", "overfit", Verdict((_named("lr-jump", confidence=0.5),)), "wrong-quiet"),
         ("broken", "overfit", Verdict((_named("lr-jump"),)), "CONFIDENTLY WRONG"),
         ("broken", "overfit", Verdict(error="x: no loss"), "unreadable"),
+        ("healthy", "healthy", Verdict(error="IndexError: x", crashed=True), "CRASHED"),
+        ("suspicious", "multi_run_file", Verdict((_named("overfitting"),), codes=frozenset({"several-runs"})), "right"),
         ("suspicious", "multi_run_file", Verdict(healthy=True, codes=frozenset({"several-runs"})), "right"),
         ("healthy", "healthy", Verdict((_named("missing-warmup", "note"),), healthy=True), "right"),
         ("healthy", "healthy", Verdict((_named("plateau", "warning", 0.3),)), "false warning"),
