@@ -16,7 +16,8 @@ class Family:
     Attributes:
         name: first part of the channel name.
         unit: unit of the values, ``1`` for a plain number.
-        scope: what a member names: ``run`` (fixed members), ``group``, ``layer``, ``param``, ``head``, ``class``, ``term``, ``rank``, ``name``.
+        scope: what a member names: ``run`` (fixed members), ``group``, ``layer``, ``param``, ``head``, ``class``, ``term``, ``rank`` or
+            ``name``.
         better: the direction that is good: ``lower``, ``higher`` or ``none``.
         about: one sentence.
         record: how a user gets it into the log or the recorder, as an instruction.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +18,13 @@ Columns = dict[str, tuple[NDArray[np.float64], NDArray[np.bool_]]]
 """Channel to values and to whether the row has one."""
 
 
+def _arrow() -> tuple[Any, Any]:
+    """pyarrow and its Parquet module, imported on first use and untyped, as they ship no types."""
+    return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+
+
 def merge(rows: Sequence[Row]) -> list[tuple[int, dict[str, float]]]:
-    """One entry a step, in order of step: rows of the same step are joined, and rows at or after a step that was gone back to are dropped."""
+    """One entry a step, in order: rows of the same step are joined, rows at or after a step that was gone back to are dropped."""
     merged: list[tuple[int, dict[str, float]]] = []
     for row in rows:
         if merged and merged[-1][0] > row.step:
@@ -33,17 +39,15 @@ def merge(rows: Sequence[Row]) -> list[tuple[int, dict[str, float]]]:
 
 def write_part(metrics: Path, rows: Sequence[Row]) -> Path:
     """Writes rows as a part that appears whole or not at all."""
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow, parquet = _arrow()
     merged = merge(rows)
     channels = list(dict.fromkeys(channel for _, values in merged for channel in values))
-    arrays: list[Any] = [pyarrow.array([step for step, _ in merged], pyarrow.int64())]
+    arrays = [pyarrow.array([step for step, _ in merged], pyarrow.int64())]
     arrays += [pyarrow.array([values.get(channel) for _, values in merged], pyarrow.float64(), from_pandas=False) for channel in channels]
     table = pyarrow.table(arrays, names=["step", *channels])
     path = metrics / part_name(rows[0].number, rows[-1].number)
     temporary = metrics / f".{path.name}.tmp"
-    pyarrow.parquet.write_table(table, temporary)
+    parquet.write_table(table, temporary)
     with open(temporary, "rb") as file:
         os.fsync(file.fileno())
     os.replace(temporary, path)
@@ -52,11 +56,9 @@ def write_part(metrics: Path, rows: Sequence[Row]) -> Path:
 
 def read_part(path: Path) -> tuple[NDArray[np.int64], Columns]:
     """Steps and columns of a part. Raises ``OSError`` or ``ValueError`` when it is not one."""
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow, parquet = _arrow()
     try:
-        table: Any = pyarrow.parquet.read_table(path, use_threads=False)
+        table = parquet.read_table(path, use_threads=False)
         steps: NDArray[np.int64] = table.column("step").to_numpy().astype(np.int64)
         columns: Columns = {}
         for name in table.column_names:

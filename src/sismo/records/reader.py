@@ -33,7 +33,9 @@ def read_run(path: str | Path) -> Run:
     events = _events(folder / EVENTS, notes)
     return Run(
         str(path),
-        header_from_json(cast("dict[str, object]", header) if isinstance(header, dict) else {}, status if isinstance(status, str) else None),
+        header_from_json(
+            cast("dict[str, object]", header) if isinstance(header, dict) else {}, status if isinstance(status, str) else None
+        ),
         _series(blocks),
         tuple(sorted(events, key=lambda event: event.step)),
         tuple(notes),
@@ -69,7 +71,9 @@ def _series(blocks: list[tuple[NDArray[np.int64], Columns]]) -> dict[str, Series
     series: dict[str, Series] = {}
     for channel in channels:
         values = np.concatenate([columns[channel][0] if channel in columns else np.full(at.size, np.nan) for at, columns in blocks])
-        present = kept & np.concatenate([columns[channel][1] if channel in columns else np.zeros(at.size, np.bool_) for at, columns in blocks])
+        present = kept & np.concatenate(
+            [columns[channel][1] if channel in columns else np.zeros(at.size, np.bool_) for at, columns in blocks]
+        )
         at, found = steps[present], values[present]
         # Rows of one step are next to each other, and the later value of a channel is the one that counts.
         last = np.append(np.diff(at) != 0, True) if at.size else np.zeros(0, np.bool_)
@@ -99,13 +103,14 @@ def _events(path: Path, notes: list[Note]) -> list[Event]:
     for line in data.split(b"\n")[:-1]:
         try:
             record = cast("dict[str, object]", json.loads(line))
-            step, kind, content = record["step"], record["kind"], record.get("data") or {}
-            if not isinstance(step, int) or not isinstance(kind, str) or not isinstance(content, dict):
+            step, kind = record["step"], record["kind"]
+            content = dict(cast("dict[str, object]", record.get("data") or {}))
+            if not isinstance(step, int) or not isinstance(kind, str):
                 raise ValueError("not an event")
         except (ValueError, KeyError, TypeError, AttributeError):
             broken += bool(line)
             continue
-        events.append(Event(step, kind, cast("dict[str, object]", content)))
+        events.append(Event(step, kind, content))
     if broken:
         notes.append(Note("skipped-lines", "{count} events could not be read and were skipped", {"count": broken}))
     return events

@@ -66,7 +66,7 @@ class Event:
 
     step: int
     kind: str
-    data: Mapping[str, object] = field(default_factory=dict)
+    data: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Note:
 
     code: str
     text: str
-    numbers: Mapping[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __str__(self) -> str:
         return self.text.format(**self.numbers)
@@ -115,7 +115,7 @@ class Header:
     step_unit: str = "step"
     objective: str | None = None
     status: str | None = None
-    config: Mapping[str, object] = field(default_factory=dict)
+    config: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

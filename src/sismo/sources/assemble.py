@@ -74,13 +74,16 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
         events += _resumes(segment, overlaps)
         if "loss_scale" not in series and (scale := loss_scale_from(events)) is not None:
             series["loss_scale"] = scale
-        header = read_header(table.source, segment.name, config, total=axis.total, unit=axis.unit, objective=naming.objective)
+        name = " · ".join(part for part in (str(config.get("log_file", "")), segment.name) if part)
+        header = read_header(table.source, name, config, total=axis.total, unit=axis.unit, objective=naming.objective)
         notes = [*table.notes, *naming.notes, *axis.notes, *segment.notes, *event_notes]
         if overlaps:
             notes.append(Note("resumed", "the run was taken up again {count} times; {overlap} rows that were logged twice were replaced",
                               {"count": len(overlaps), "overlap": sum(one[1] for one in overlaps)}))  # fmt: skip
         if duplicates:
-            notes.append(Note("duplicate-steps", "{count} rows repeat the step before them; the last of each was kept", {"count": duplicates}))
+            notes.append(
+                Note("duplicate-steps", "{count} rows repeat the step before them; the last of each was kept", {"count": duplicates})
+            )
         notes.extend(remarks(series, axis.unit))
         ordered = tuple(sorted(events, key=lambda event: event.step))
         runs.append(Run(label, header, series, ordered, tuple(notes)))

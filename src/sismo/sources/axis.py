@@ -31,7 +31,7 @@ class Axis:
         position: float64 per row, NaN where the row says nothing; falls where a run starts again.
         counted: the steps are row numbers, to be counted anew in every run. unit: ``step`` or ``epoch``.
         anchor: rows that count when rows are counted.
-        interval: steps between two counted rows. used: the columns that were read as an axis. total: planned steps where the log states them.
+        interval: steps between two counted rows. used: the columns that were read as an axis. total: planned steps, if stated.
     """
 
     position: NDArray[np.float64]
@@ -62,7 +62,16 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
             if meaning(key).role == "step" or step_key:
                 return Axis(step, False, "step", anchor, (key,), total)
     if BAR_KEY in table.columns and (bar := _bar(table.columns[BAR_KEY], anchor)) is not None:
-        return Axis(bar, False, "step", anchor, (BAR_KEY,), total, 1, [Note("guessed-step", "rows have no step; the progress bar before each was taken")])
+        return Axis(
+            bar,
+            False,
+            "step",
+            anchor,
+            (BAR_KEY,),
+            total,
+            1,
+            [Note("guessed-step", "rows have no step; the progress bar before each was taken")],
+        )
     if epoch_key:
         column = table.columns[epoch_key]
         epoch = _whole(column)
@@ -72,7 +81,9 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
     position = table.columns[epoch_key].values if epoch_key else np.full(table.n_rows, np.nan)
     every = value_of(table.config.get("logging_steps"))
     if every is not None and every > 1 and every == int(every):
-        note = Note("guessed-step", "rows have no step; they were counted, {every} steps each, as logging_steps says", {"every": int(every)})
+        note = Note(
+            "guessed-step", "rows have no step; they were counted, {every} steps each, as logging_steps says", {"every": int(every)}
+        )
         return Axis(position, True, "step", anchor, (), total, int(every), [note])
     return Axis(position, True, "step", anchor, (), total, 1, [Note("guessed-step", "rows have no step; they were counted instead")])
 
@@ -172,9 +183,9 @@ def _counts_rows(epoch: NDArray[np.float64], anchor: NDArray[np.bool_]) -> bool:
     values = values[known]
     if values.size == 1:
         return bool(values[0] >= 1)
-    return np.count_nonzero(np.diff(values) != 0) >= RESTARTS * (values.size - 1) or _fits_of_one_row(values)
+    return int(np.count_nonzero(np.diff(values) != 0)) >= RESTARTS * (values.size - 1) or _fits_of_one_row(values)
 
 
 def _fits_of_one_row(values: NDArray[np.float64]) -> bool:
     """The same last epoch again and again: many fits that print one row each."""
-    return values.size > 2 and bool(np.all(values == values[0])) and values[0] > 1
+    return values.size > 2 and bool(np.all(values == values[0])) and bool(values[0] > 1)

@@ -36,7 +36,8 @@ class Mark:
 
     Attributes:
         row: index of the first table row after it.
-        kind: ``overflow``, ``skipped_step``, ``resume``, ``checkpoint``, ``warning``, ``crash``, ``run`` (a new run starts; data: ``name``).
+        kind: ``overflow``, ``skipped_step``, ``resume``, ``checkpoint``, ``warning``, ``crash``,
+        ``run`` (a new run starts; data: ``name``).
         data: what the line said.
     """
 

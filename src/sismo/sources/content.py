@@ -6,6 +6,7 @@ whatever the file is like.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -47,50 +48,70 @@ class StreamContent(Content):
         self.long_lines = 0
         self.latin = False
 
-    def _raw(self) -> BinaryIO:
+    def _open(self) -> contextlib.AbstractContextManager[BinaryIO]:
         if self._spool is not None:
             self._spool.seek(0)
-            return self._spool
+            return contextlib.nullcontext(self._spool)
         assert self.path is not None
-        return cast(BinaryIO, open(self.path, "rb"))  # noqa: SIM115 - `blocks` closes it
-
-    def _open(self) -> BinaryIO:
-        raw = self._raw()
-        magic = raw.read(4)
-        raw.seek(0)
-        if magic.startswith(_GZIP):
-            import gzip
-
-            return cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb"))
-        return _open_zstd(raw) if magic.startswith(_ZSTD) else raw
+        return contextlib.closing(cast(BinaryIO, open(self.path, "rb")))
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         """The decompressed bytes in pieces. A broken end of a compressed stream ends it and sets ``truncated``."""
-        stream = self._open()
-        try:
-            while True:
+        with self._open() as raw:
+            magic = raw.read(4)
+            raw.seek(0)
+            if magic.startswith(_GZIP):
+                yield from self._inflated(raw, size)
+            elif magic.startswith(_ZSTD):
+                yield from self._unpacked(raw, size)
+            else:
+                while block := raw.read(size):
+                    yield block
+
+    def _inflated(self, raw: BinaryIO, size: int) -> Iterator[bytes]:
+        import zlib
+
+        stream = zlib.decompressobj(wbits=31)
+        inside = False
+        while chunk := raw.read(BLOCK_BYTES):
+            while chunk:
                 try:
-                    block = stream.read(size)
-                except (EOFError, OSError, ValueError) as error:
-                    if isinstance(error, PermissionError | IsADirectoryError):
-                        raise
+                    block = stream.decompress(chunk, size)
+                except zlib.error:
                     self.truncated = True
                     return
-                except Exception as error:  # zstandard and pyarrow have error classes of their own, imported lazily
-                    if type(error).__module__.split(".")[0] not in ("zstd", "zstandard", "zlib", "pyarrow"):
-                        raise
-                    self.truncated = True
-                    return
-                if not block:
-                    return
-                yield block
-        finally:
-            if stream is not self._spool:
-                stream.close()
+                if block:
+                    yield block
+                chunk, inside = stream.unconsumed_tail, True
+                if stream.eof:
+                    # Several gzip members in a row are one file, as `cat a.gz b.gz` makes them.
+                    chunk, inside = stream.unused_data, False
+                    stream = zlib.decompressobj(wbits=31)
+                    if not chunk.startswith(_GZIP):
+                        chunk = b""
+        self.truncated |= inside
+
+    def _unpacked(self, raw: BinaryIO, size: int) -> Iterator[bytes]:
+        stream, broken = _open_zstd(raw)
+        while True:
+            try:
+                block = stream.read(size)
+            except broken:
+                self.truncated = True
+                return
+            if not block:
+                return
+            yield block
 
     def head(self) -> bytes:
         """The first 64 KiB, decompressed."""
-        return next(self.blocks(HEAD_BYTES), b"")[:HEAD_BYTES]
+        found = b""
+        with contextlib.closing(self.blocks(HEAD_BYTES)) as blocks:  # pyright: ignore[reportArgumentType] - a generator can be closed
+            for block in blocks:
+                found += block
+                if len(found) >= HEAD_BYTES:
+                    break
+        return found[:HEAD_BYTES]
 
     def data(self) -> bytes:
         """All bytes. Raises ``MalformedLog`` when there are too many to hold."""
@@ -185,15 +206,16 @@ def _looks_wide(data: bytes) -> bool:
     return odd.count(0) > 0.8 * len(odd) and even.count(0) < 0.1 * len(even)
 
 
-def _open_zstd(raw: BinaryIO) -> BinaryIO:
+def _open_zstd(raw: BinaryIO) -> tuple[BinaryIO, type[Exception]]:
+    """A decompressing stream and what it raises on broken data: zstandard where it is installed, else pyarrow."""
     try:
         import zstandard
 
-        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True))
+        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)), zstandard.ZstdError
     except ImportError:
         import pyarrow
 
-        return cast(BinaryIO, pyarrow.CompressedInputStream(raw, "zstd"))
+        return cast(BinaryIO, pyarrow.CompressedInputStream(raw, "zstd")), OSError
 
 
 def open_content(label: str) -> StreamContent:

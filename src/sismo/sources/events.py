@@ -41,7 +41,9 @@ def _after_head(mark: Mark, at: int, head: int) -> bool:
     return at > head if head >= 0 else mark.kind != "crash"
 
 
-def events_of(marks: Sequence[Mark], segment: Segment, steps: NDArray[np.int64], anchor: NDArray[np.bool_]) -> tuple[list[Event], list[Note]]:
+def events_of(
+    marks: Sequence[Mark], segment: Segment, steps: NDArray[np.int64], anchor: NDArray[np.bool_]
+) -> tuple[list[Event], list[Note]]:
     """Events with their steps: the last known step at that place; overflows are counted on from it, since each is a step of its own."""
     rows = segment.rows
     events: list[Event] = []
@@ -65,7 +67,9 @@ def events_of(marks: Sequence[Mark], segment: Segment, steps: NDArray[np.int64],
         events.append(Event(step, mark.kind, {key: value for key, value in mark.data.items() if key != "at"}))
     notes: list[Note] = []
     if survived:
-        notes.append(Note("earlier-attempts", "{count} errors before the last row were survived or belong to earlier attempts", {"count": survived}))
+        notes.append(
+            Note("earlier-attempts", "{count} errors before the last row were survived or belong to earlier attempts", {"count": survived})
+        )
     if dropped:
         notes.append(Note("skipped-events", "{count} further repeats of the same messages were counted, not kept", {"count": dropped}))
     return events, notes
@@ -85,7 +89,9 @@ def _step_at(mark: Mark, at: int, steps: NDArray[np.int64], since: int) -> int:
 
 def loss_scale_from(events: Sequence[Event]) -> Series | None:
     """The loss scale after each overflow, where it was not logged as a series. None without overflows that tell it."""
-    points = {event.step: scale for event in events if event.kind == "overflow" and (scale := value_of(event.data.get("scale_after"))) is not None}
+    points = {
+        event.step: scale for event in events if event.kind == "overflow" and (scale := value_of(event.data.get("scale_after"))) is not None
+    }
     if not points:
         return None
     steps = np.asarray(sorted(points), dtype=np.int64)

@@ -9,22 +9,54 @@ from sismo.records.types import Header
 from sismo.sources.numbers import value_of
 
 _NAMES: dict[str, tuple[str, ...]] = {
-    "warmup_steps": ("warmup_steps", "warmup_iters", "num_warmup_steps", "lr_warmup_iters", "t_warmup", "warmup_iterations", "warmup_updates",
-                     "lr_warmup_steps", "warmup_num_steps", "warmup_step"),
-    "total_steps": ("max_steps", "total_steps", "train_iters", "max_iter", "max_iters", "num_iterations", "max_update", "total_num_steps",
-                    "iterations", "num_training_steps", "total_training_steps", "lr_decay_iters", "max_train_steps"),
+    "warmup_steps": (
+        "warmup_steps",
+        "warmup_iters",
+        "num_warmup_steps",
+        "lr_warmup_iters",
+        "t_warmup",
+        "warmup_iterations",
+        "warmup_updates",
+        "lr_warmup_steps",
+        "warmup_num_steps",
+        "warmup_step",
+    ),
+    "total_steps": (
+        "max_steps",
+        "total_steps",
+        "train_iters",
+        "max_iter",
+        "max_iters",
+        "num_iterations",
+        "max_update",
+        "total_num_steps",
+        "iterations",
+        "num_training_steps",
+        "total_training_steps",
+        "lr_decay_iters",
+        "max_train_steps",
+    ),
     "checkpoint_every": ("save_steps", "save_interval", "checkpoint_period", "save_interval_updates", "ckpt_interval", "checkpoint_every"),
     "vocab_size": ("vocab_size", "padded_vocab_size", "n_vocab"),
-    "accumulation": ("gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum_steps", "update_freq", "accum_steps",
-                     "gradient_accumulation", "grad_accumulation_steps"),
+    "accumulation": (
+        "gradient_accumulation_steps",
+        "accumulate_grad_batches",
+        "grad_accum_steps",
+        "update_freq",
+        "accum_steps",
+        "gradient_accumulation",
+        "grad_accumulation_steps",
+    ),
     "clip": ("max_grad_norm", "clip_grad", "gradient_clip_val", "clip_norm", "grad_clip", "gradient_clipping", "clip_value", "max_norm"),
     "schedule": ("lr_scheduler_type", "lr_decay_style", "lr_scheduler", "scheduler", "schedule", "lr_scheduler_name"),
-}  # fmt: skip
+}
 _DTYPES = (("bf16", re.compile(r"bf16|bfloat16")), ("fp16", re.compile(r"fp16|float16|half|\b16(?:-mixed|-true)?$|mixed_float16")),
            ("fp32", re.compile(r"fp32|float32|full|\b32(?:-true)?$")))  # fmt: skip
 _DTYPE_KEYS = ("params_dtype", "precision", "torch_dtype", "dtype", "mixed_precision", "compute_dtype", "param_dtype", "autocast_precision")
-KNOWN_KEYS = frozenset(key for keys in _NAMES.values() for key in keys) | frozenset(_DTYPE_KEYS) | frozenset(
-    ("fp16", "bf16", "amp", "seed", "fp16_enabled", "bf16_enabled", "logging_steps", "batch_size", "lr_scheduler_type")
+KNOWN_KEYS = (
+    frozenset(key for keys in _NAMES.values() for key in keys)
+    | frozenset(_DTYPE_KEYS)
+    | frozenset(("fp16", "bf16", "amp", "seed", "fp16_enabled", "bf16_enabled", "logging_steps", "batch_size", "lr_scheduler_type"))
 )
 """Names that say something of a run wherever they stand; others count only inside a dump that is recognised as one."""
 _TRUE = frozenset({"true", "1", "yes", "on"})

@@ -35,18 +35,22 @@ _ABOUT = frozenset({
     "mult", "multiplier", "every", "interval", "freq", "bound", "epsilon", "eps", "smoothing", "norm", "grad", "token", "tokens",
 })  # fmt: skip
 _SMOOTH = frozenset({"ema", "moving", "smoothed", "smooth", "running", "ave", "rolling"})
-_PLAIN = frozenset({"step", "epoch", "batch", "iteration", "iter", "current", "global", "error", "err", "value", "at", "per", "overall", "is",
+_PLAIN = frozenset({"step", "epoch", "batch", "iteration", "iter", "current", "global", "error", "err", "value", "at", "per",
+    "overall", "is",
                     "sum", "main", "minibatch", "of", "the", "metrics", "metric", "log", "logs", "all", "avg", "average", "mean", "total",
                     "final", "model", "objective", "trainer", "set", "reduced", "running"})  # fmt: skip
 # The usual names of the language-model loss; terms only when a total stands beside them.
 _MAIN_NAMES = frozenset({"lm", "ce", "cross", "entropy", "xent", "crossentropy", "language", "modeling", "base", "task", "inner"})
 _TERM_NAMES = frozenset({"kl", "kld", "kldiv", "recon", "reconstruction", "commitment", "perceptual"})
 _KNOWN_TERMS = _TERM_NAMES | {"box", "cls", "dfl", "obj", "l1", "iou", "conf", "seg", "pose", "kobj", "aux", "mlm", "nll", "class", "giou",
-                              "mask", "rpn", "giou", "bbox", "kpt", "rle", "sem", "nsp", "moe", "z", "ce", "bce", "dice", "focal"}  # fmt: skip
-_LR_NOISE = frozenset({"lr", "learning", "rate", "train", "training", "pg", "group", "groups", "param", "params", "adam", "adamw", "sgd", "lion",
-                       "muon", "adafactor", "rmsprop", "opt", "optim", "optimizer", "step", "epoch", "current", "scheduler", "lrs", "log", "value",
+                              "mask", "rpn", "bbox", "kpt", "rle", "sem", "nsp", "moe", "z", "ce", "bce", "dice", "focal"}  # fmt: skip
+_LR_NOISE = frozenset({"lr", "learning", "rate", "train", "training", "pg", "group", "groups", "param", "params", "adam", "adamw",
+    "sgd", "lion",
+                       "muon", "adafactor", "rmsprop", "opt", "optim", "optimizer", "step", "epoch", "current", "scheduler", "lrs",
+                       "log", "value",
                        "pg0", "x"})  # fmt: skip
-_LR_ABOUT = frozenset({"multiplier", "scale", "min", "max", "initial", "factor", "decay", "peak", "schedule", "mult", "ratio", "init", "end",
+_LR_ABOUT = frozenset({"multiplier", "scale", "min", "max", "initial", "factor", "decay", "peak", "schedule", "mult", "ratio",
+    "init", "end",
                        "warmup", "steps", "base"})  # fmt: skip
 # Families whose members a log may name directly, in sismo's own vocabulary.
 _OWN = frozenset(FAMILIES) - {"loss", "lr", "epoch", "batch", "metric", "grad_norm", "loss_scale", "skipped", "nonfinite"}
@@ -65,7 +69,8 @@ class Meaning:
 
     Attributes:
         role: ``step``, ``batch``, ``epoch``, ``planned``, ``train``, ``val``, ``val_set``, ``term``, ``term_val``, ``bare_term`` and
-            ``bare_term_val`` (kl, reconstruction without the word loss), ``weak`` (a loss by another name), ``lr``, ``channel`` (``member`` is the channel) or ``metric``.
+            ``bare_term_val`` (kl, reconstruction without the word loss), ``weak`` (a loss by another name), ``lr``,
+            ``channel`` (``member`` is the channel) or ``metric``.
         member: the term, evaluation set, group or channel.
         rank: order of preference within the role, 0 is best.
         suffix: ``step`` or ``epoch`` where the key carries Lightning's suffix.
@@ -143,7 +148,7 @@ def _optimizer(words: list[str], name: str) -> Meaning | None:
         left = [word for word in words if word not in _LR_NOISE]
         digits = re.search(r"(\d+)$", name)
         return Meaning("lr", "_".join(left) if left and not left[-1].isdigit() else (digits[1] if digits else "0"))
-    if name in ("rate",):
+    if name == "rate":
         return Meaning("lr", "0", 5)
     if name in ("norm", "gnorm", "gradnorm", "total_norm", "grad", "l2_grad_norm") or (
         has & {"grad", "gradient", "gradients", "grads"} and has & {"norm", "norms"}
@@ -159,7 +164,8 @@ def _optimizer(words: list[str], name: str) -> Meaning | None:
 
 
 def _gradient_norm(words: list[str]) -> Meaning:
-    noise = {"grad", "gradient", "gradients", "grads", "norm", "norms", "gnorm", "gradnorm", "total", "global", "train", "training", "optim", "l2",
+    noise = {"grad", "gradient", "gradients", "grads", "norm", "norms", "gnorm", "gradnorm", "total", "global", "train",
+        "training", "optim", "l2",
              "step", "epoch", "2", "0", "avg", "mean", "all", "before", "pre", "clip", "clipping", "unclipped", "2_norm"}  # fmt: skip
     if any(word in ("post", "after", "clipped") for word in words) and "pre" not in words:
         return Meaning("channel", "grad_norm/post")

@@ -6,9 +6,7 @@ import re
 
 from sismo.sources.numbers import number
 
-_PAIR = re.compile(
-    r"""['"]([^'"]{1,120})['"]\s*:\s*(?:['"]([^'"]*)['"]|((?:tensor|np\.float\d+|array)\([^()]*\)|[^\s,{}\[\]'"]+))"""
-)
+_PAIR = re.compile(r"""['"]([^'"]{1,120})['"]\s*:\s*(?:['"]([^'"]*)['"]|((?:tensor|np\.float\d+|array)\([^()]*\)|[^\s,{}\[\]'"]+))""")
 
 
 def pairs(text: str) -> dict[str, float]:

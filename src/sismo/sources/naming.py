@@ -41,7 +41,9 @@ def check_mapping(mapping: Mapping[str, str], columns: Iterable[str]) -> None:
     known = list(dict.fromkeys(columns))
     for channel, column in mapping.items():
         if channel != "step" and not is_channel(channel):
-            raise UsageError(f"--map: {channel!r} is no channel{_close(channel, ['step', 'loss/train', 'loss/val', 'grad_norm/pre', *FAMILIES])}")
+            raise UsageError(
+                f"--map: {channel!r} is no channel{_close(channel, ['step', 'loss/train', 'loss/val', 'grad_norm/pre', *FAMILIES])}"
+            )
         if column not in known:
             raise UsageError(f"--map: the log has no column {column!r}{_close(column, known)}")
 
@@ -98,7 +100,8 @@ def _objective(meanings: Mapping[str, Meaning]) -> str | None:
     words = [frozenset(tokens(key)) for key in meanings]
     everything = frozenset().union(*words) if words else frozenset[str]()
     if "chosen" not in everything and (
-        everything & {"reward", "rewards", "advantages", "completions"} or {"policy", "value"} <= everything and _has_losses(words, "policy", "value")
+        everything & {"reward", "rewards", "advantages", "completions"}
+        or ({"policy", "value"} <= everything and _has_losses(words, "policy", "value"))
     ):
         return "rl"
     for first, second in (("g", "d"), ("gen", "disc"), ("generator", "discriminator")):
@@ -160,7 +163,8 @@ class _Claims:
         for key in losers:
             member = self.meanings[key].member
             self.give(key, f"{term_family}/{member}" if member else f"metric/{key}")
-        losers = [key for key in losers if self.meanings[key].rank < SMOOTHED]
+        # A loser that became a term, or that is a moving average, was no real rival.
+        losers = [key for key in losers if self.meanings[key].rank < SMOOTHED and not self.meanings[key].member]
         if losers and channel == self.naming.channels.get(chosen):
             self.naming.notes.append(Note("renamed", "{channel} is the column {key}; {others} could have been it too (--map to choose)",
                                           {"channel": channel, "key": chosen, "others": ", ".join(losers[:4])}))  # fmt: skip

@@ -9,7 +9,8 @@ from sismo.sources.numbers import value_of
 from sismo.sources.rows import RowBuilder, flatten
 
 _SPLIT_KEYS = ("mode", "split", "phase", "stage", "subset", "partition", "set", "type", "kind", "event")
-_VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval", "evaluation": "eval", "test": "test", "dev": "val", "validate": "val",
+_VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval", "evaluation": "eval", "test": "test",
+    "dev": "val", "validate": "val",
               "evaluate": "eval"}  # fmt: skip
 _CONFIG_WORDS = frozenset({"config", "args", "hparams", "hyperparameters", "params", "settings"})
 
@@ -50,5 +51,6 @@ def _is_axis(key: str, within: bool) -> bool:
 def is_config(record: Mapping[str, object]) -> bool:
     """Whether an object without measurements is the configuration of the run rather than a row."""
     keys = {str(key).lower() for key in record}
-    return bool(keys & _CONFIG_WORDS) or len(keys & {"learning_rate", "batch_size", "seed", "optimizer", "model", "max_steps", "warmup_steps", "fp16", "bf16",
+    return bool(keys & _CONFIG_WORDS) or len(keys & {"learning_rate", "batch_size", "seed", "optimizer", "model", "max_steps",
+    "warmup_steps", "fp16", "bf16",
                                                     "vocab_size", "gradient_accumulation_steps"}) >= 3  # fmt: skip

@@ -12,10 +12,11 @@ from sismo.sources.numbers import NUMBER, number
 _WORD = r"[A-Za-z_@][\w./@()%-]*"
 _PAIR = re.compile(
     rf"(?<![\w.])({_WORD}(?: [A-Za-z_(][\w./@()%-]*){{0,3}}?)"
-    rf"(?:\s*[:=]\s*|\s+|\s*\(\s*|\[\s*)({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|[a-zA-Zµ/]{{1,8}})?(?![\w]|\.\d|:\d|-\d)"
+    rf"(?:\s*[:=]\s*\[?\s*|\s+|\s*[(\[]\s*)({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|[a-zA-Zµ/]{{1,8}})?(?![\w]|\.\d|:\d|-\d)"
 )
 _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
 _SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")
+_TWO_COUNTS = re.compile(r"^\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]")
 _STAMP = re.compile(r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}\s*")
 
 
@@ -47,6 +48,9 @@ def read_pairs(line: str) -> dict[str, float]:
     first = next(iter(row))
     if _HELD_OUT.search(text[: text.find(first)]):
         row = {key if meaning(key).role in ("step", "epoch", "batch") else f"val/{key}": value for key, value in row.items()}
+    if counts := _TWO_COUNTS.match(text):
+        # DCGAN and its many children: [epoch/epochs][batch/batches].
+        row = {"epoch": float(counts[1]), "batch": float(counts[3]), EPOCH_LENGTH_KEY: float(counts[4])} | row
     has_epoch = any(meaning(key).role == "epoch" for key in row)
     if has_epoch and not any(meaning(key).role in ("step", "batch") for key in row) and (samples := _SAMPLES.search(text)):
         row["batch"], row[EPOCH_LENGTH_KEY] = float(samples[1]), float(samples[2])

@@ -49,7 +49,12 @@ def _late_start(loss: Series, unit: str) -> Iterable[Note]:
 
 def _placeholders(series: Mapping[str, Series]) -> Iterable[Note]:
     scale = series.get("loss_scale")
-    if scale is not None and len(scale) >= MIN_ROWS and bool(np.all(scale.values == scale.values[0])) and float(scale.values[0]) in (-1.0, 0.0, 1.0):
+    if (
+        scale is not None
+        and len(scale) >= MIN_ROWS
+        and bool(np.all(scale.values == scale.values[0]))
+        and float(scale.values[0]) in (-1.0, 0.0, 1.0)
+    ):
         yield Note("placeholder-values", "{key} is {value} on all rows: a placeholder, not a scale",
                    {"key": scale.source_key or "loss_scale", "value": float(scale.values[0])})  # fmt: skip
     rate = series.get("lr/0")
@@ -62,7 +67,11 @@ def _placeholders(series: Mapping[str, Series]) -> Iterable[Note]:
     smallest = float(positive.min())
     # Rounded rates stop at a power of ten: 0.00001 is the smallest that five decimals show.
     if np.isclose(np.log10(smallest), np.round(np.log10(smallest)), atol=1e-6):
-        yield Note("placeholder-values", "{key} is 0 on {count} rows because it is printed rounded", {"key": rate.source_key or "lr", "count": int(zeros)})
+        yield Note(
+            "placeholder-values",
+            "{key} is 0 on {count} rows because it is printed rounded",
+            {"key": rate.source_key or "lr", "count": int(zeros)},
+        )
 
 
 def _nan_only_in_metrics(series: Mapping[str, Series]) -> Iterable[Note]:

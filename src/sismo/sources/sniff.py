@@ -18,7 +18,8 @@ MAX_FILES = 64
 """Logs read from one folder; the rest are left out."""
 MAX_DEPTH = 3
 _LOG_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".log", ".out", ".txt", ".err", ".stdout", ".gz", ".zst")
-_LOG_NAMES = ("metrics.csv", "results.csv", "trainer_log.jsonl", "metrics.json", "metrics.jsonl", "history.csv", "history.json", "training_log.csv",
+_LOG_NAMES = ("metrics.csv", "results.csv", "trainer_log.jsonl", "metrics.json", "metrics.jsonl", "history.csv", "history.json",
+    "training_log.csv",
               "log.txt", "train.log", "training.log", "output.log", "stdout.log", "main.log")  # fmt: skip
 
 
@@ -38,7 +39,9 @@ def read(label: str) -> list[Table | Run]:
         raise UnrecognisedLog(label, "the file is empty" if label != "-" else "nothing came in on standard input")
     chosen = best(sample)
     if chosen is None:
-        reason = "binary data of no known kind; give the log itself" if is_binary(sample.head) else "nothing in it looks like a training log"
+        reason = (
+            "binary data of no known kind; give the log itself" if is_binary(sample.head) else "nothing in it looks like a training log"
+        )
         raise UnrecognisedLog(label, reason)
     return _with_notes(chosen.read(content), content)
 
@@ -55,7 +58,9 @@ def _with_notes(tables: list[Table | Run], content: StreamContent) -> list[Table
     if not notes:
         return tables
     return [
-        Table(one.source, one.n_rows, one.columns, one.marks, one.config, (*one.notes, *notes), one.dialect) if isinstance(one, Table) else one
+        Table(one.source, one.n_rows, one.columns, one.marks, one.config, (*one.notes, *notes), one.dialect)
+        if isinstance(one, Table)
+        else one
         for one in tables
     ]
 
@@ -135,6 +140,8 @@ def _named(tables: list[Table | Run], place: Path, root: Path) -> list[Table | R
     if not name:
         return tables
     return [
-        Table(one.source, one.n_rows, one.columns, one.marks, {**one.config, "log_file": name}, one.notes, one.dialect) if isinstance(one, Table) else one
+        Table(one.source, one.n_rows, one.columns, one.marks, {**one.config, "log_file": name}, one.notes, one.dialect)
+        if isinstance(one, Table)
+        else one
         for one in tables
     ]

@@ -16,6 +16,8 @@ TWO_WRITERS_FALLS = 0.2
 """Share of rows at which the step falls back, beyond which two writers are suspected rather than restarts."""
 MAX_REPEATS = 0.15
 """Share of rows that may repeat the step before them while a repeated first step still means another start."""
+FAR_INTERVALS = 20
+"""A row this many strides ahead of the only writer so far belongs to another one."""
 MIN_FALLS_FOR_TWO_WRITERS = 6
 
 
@@ -59,7 +61,11 @@ def split(position: NDArray[np.float64], marks: Sequence[Mark], anchor: NDArray[
             return writers
     if not falls.size and not marks and not bool(np.any(moves == 0)):
         return [Segment(np.arange(n_rows, dtype=np.int64))]
-    places = sorted({int(known[at]) for at in falls} | _starts_again(position, anchor) | {mark.row for mark in marks if mark.kind in ("run", "resume") and mark.row < n_rows})
+    places = sorted(
+        {int(known[at]) for at in falls}
+        | _starts_again(position, anchor)
+        | {mark.row for mark in marks if mark.kind in ("run", "resume") and mark.row < n_rows}
+    )
     steps_up = moves[moves > 0]
     interval = median(steps_up) if steps_up.size else 1.0
     first_name = _name_at(marks, 0)
@@ -92,7 +98,13 @@ def _starts_again(position: NDArray[np.float64], anchor: NDArray[np.bool_]) -> s
 
 
 def _judge(
-    place: int, current: _Open, position: NDArray[np.float64], known: NDArray[np.int64], values: NDArray[np.float64], marks: Sequence[Mark], interval: float
+    place: int,
+    current: _Open,
+    position: NDArray[np.float64],
+    known: NDArray[np.int64],
+    values: NDArray[np.float64],
+    marks: Sequence[Mark],
+    interval: float,
 ) -> str:
     """What happens at this row: ``run`` (another starts), ``resume`` or nothing."""
     here = int(np.searchsorted(known, place))
@@ -135,12 +147,17 @@ def _two_writers(position: NDArray[np.float64], known: NDArray[np.int64]) -> lis
     """Two increasing chains that take turns, or None when two are not enough."""
     chains: list[list[int]] = [[], []]
     last = [-np.inf, -np.inf]
+    values = position[known]
+    # Writers that take turns each move by this much from one of their rows to the next.
+    stride = median(np.abs(values[2:] - values[:-2]))
     for row in known.tolist():
         value = float(position[row])
         fits = [which for which in (0, 1) if value > last[which]]
         if not fits:
             return None
         which = max(fits, key=lambda one: last[one])
+        if len(fits) == 2 and not chains[1] and chains[0] and value - last[0] > FAR_INTERVALS * stride:
+            which = 1
         chains[which].append(row)
         last[which] = value
     if min(len(chain) for chain in chains) < MIN_FALLS_FOR_TWO_WRITERS:

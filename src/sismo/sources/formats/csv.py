@@ -17,6 +17,9 @@ from sismo.sources.rows import RowBuilder
 
 DELIMITERS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+_BARE = re.compile(r"[\w./-]+")
+_NO_NAME = re.compile(r"[={}\[\];]|:\s|\d\.\d|\s\d+$")
+"""What stands in no column name but in every second line of a text log."""
 MAX_SPACES = 4
 MAX_PREAMBLE = 30
 """Lines before the header that may be comments or settings."""
@@ -40,7 +43,7 @@ class Csv(Format):
         body = lines[at + 1 : at + 60]
         if not body:
             return 10 if sample.name.endswith((".csv", ".tsv")) else 0
-        fitting = sum(1 for line in body if _is_data(line, delimiter, width))
+        fitting = sum(1 for line in body if line == lines[at] or _is_data(line, delimiter, width))
         if fitting < 0.7 * len(body):
             return 0
         named = sample.name.endswith((".csv", ".tsv"))
@@ -51,14 +54,14 @@ class Csv(Format):
 
 
 def _header_in(lines: Sequence[str]) -> tuple[int, str] | None:
-    """Where the header is and what separates its cells."""
+    """Where the header is and what separates its cells: of the separators that give a header, the one that gives most cells."""
     for at, line in enumerate(lines[:MAX_PREAMBLE]):
         if line.lstrip().startswith("#") and at + 1 < len(lines):
             continue
-        for delimiter in DELIMITERS:
-            cells = _cells(line, delimiter)
-            if _is_header(cells) and (len(cells) > 1 or meaning(cells[0]).role in ("train", "val")):
-                return at, delimiter
+        found = [(len(cells), delimiter) for delimiter in DELIMITERS if _is_header(cells := _cells(line, delimiter))]
+        width, delimiter = max(found, key=lambda one: one[0], default=(0, ""))
+        if width > 1 or (width == 1 and _BARE.fullmatch(line.strip()) and meaning(line).role in ("train", "val")):
+            return at, delimiter
     return None
 
 
@@ -73,7 +76,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 def _is_header(cells: Sequence[str]) -> bool:
     words = [cell for cell in cells if cell]
-    if not words or any(len(cell) > 80 or "=" in cell or "{" in cell for cell in words):
+    if not words or any(len(cell) > 80 or _NO_NAME.search(cell) for cell in words):
         return False
     if any(number(cell) is not None for cell in words):
         return False
@@ -85,7 +88,7 @@ def _is_data(line: str, delimiter: str, width: int) -> bool:
     cells = _cells(line, delimiter)
     if abs(len(cells) - width) > 1:
         return False
-    return any(number(cell) is not None or _DECIMAL_COMMA.fullmatch(cell) for cell in cells) or _is_header(cells)
+    return any(number(cell) is not None or _DECIMAL_COMMA.fullmatch(cell) for cell in cells)
 
 
 def _read(lines: Iterator[str]) -> Table:
@@ -116,9 +119,9 @@ def _row(builder: RowBuilder, line: str, header: list[str], delimiter: str) -> l
         if not cell:
             continue
         value = number(cell)
-        if value is None and delimiter != "," and _DECIMAL_COMMA.fullmatch(cell):
-            value = number(cell.replace(",", "."))
-        elif value is not None and "," in cell and delimiter == ";" and cell.count(",") == 1:
+        if (value is None and delimiter != "," and _DECIMAL_COMMA.fullmatch(cell)) or (
+            value is not None and "," in cell and delimiter == ";" and cell.count(",") == 1
+        ):
             value = number(cell.replace(",", "."))
         if value is not None:
             row[key or "index"] = value

@@ -15,9 +15,11 @@ from sismo.sources.objects import add_record
 from sismo.sources.rows import RowBuilder, flatten
 
 FILE = "trainer_state.json"
-_SETTINGS = ("max_steps", "num_train_epochs", "train_batch_size", "save_steps", "logging_steps", "eval_steps", "best_metric", "best_model_checkpoint",
+_SETTINGS = ("max_steps", "num_train_epochs", "train_batch_size", "save_steps", "logging_steps", "eval_steps", "best_metric",
+    "best_model_checkpoint",
              "global_step", "best_global_step", "epoch")  # fmt: skip
-_ARGS = ("fp16", "bf16", "warmup_steps", "warmup_ratio", "max_grad_norm", "gradient_accumulation_steps", "lr_scheduler_type", "learning_rate", "seed",
+_ARGS = ("fp16", "bf16", "warmup_steps", "warmup_ratio", "max_grad_norm", "gradient_accumulation_steps", "lr_scheduler_type",
+    "learning_rate", "seed",
          "logging_nan_inf_filter")  # fmt: skip
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)$")
 

@@ -39,7 +39,9 @@ class JsonDocument(Format):
         except (ValueError, RecursionError):
             document = rows = _salvage(text)
             if not rows:
-                raise MalformedLog(content.label, "the JSON is cut off or broken and no complete row could be read; give a complete file") from None
+                raise MalformedLog(
+                    content.label, "the JSON is cut off or broken and no complete row could be read; give a complete file"
+                ) from None
             note = Note("partial-log", "the JSON is broken; {count} rows before the break were read", {"count": len(rows)})
         builder = RowBuilder("json-document")
         if note is not None:

@@ -55,7 +55,7 @@ def read_rows(content: Content) -> Table:
         record = _record(line)
         if record is None:
             builder.skipped += bool(line.strip())
-        elif not add_record(builder, record) and record or (builder.n_rows < 3 and is_config(record)):
+        elif (not add_record(builder, record) and record) or (builder.n_rows < 3 and is_config(record)):
             builder.config.update(flatten(record))
     return builder.table()
 

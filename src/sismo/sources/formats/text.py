@@ -40,7 +40,9 @@ class Text(Format):
         return [log.rows.table()]
 
 
-def _offer(line: str, log: TextLog, markers: Sequence[tuple[Line, tuple[str, ...]]], readers: Sequence[tuple[Line, tuple[str, ...]]]) -> None:
+def _offer(
+    line: str, log: TextLog, markers: Sequence[tuple[Line, tuple[str, ...]]], readers: Sequence[tuple[Line, tuple[str, ...]]]
+) -> None:
     low = line.lower()
     for kind, hints in markers:
         for hint in hints:

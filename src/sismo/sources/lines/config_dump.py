@@ -44,5 +44,6 @@ def read(line: str, log: TextLog) -> bool:
 
 
 LINE = Line("config-dump", "  fp16 ............................ True",
-            (" ..", "namespace(", "config(", "args(", "arguments(", "steps", "iter", "fp16", "bf16", "dtype", "seed", "clip", "norm", "warmup", "precision",
+            (" ..", "namespace(", "config(", "args(", "arguments(", "steps", "iter", "fp16", "bf16", "dtype", "seed", "clip",
+            "norm", "warmup", "precision",
              "vocab", "accum", "scheduler", "float16"), 8, read, marker=True)  # fmt: skip

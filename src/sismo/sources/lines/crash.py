@@ -33,5 +33,6 @@ def read(line: str, log: TextLog) -> bool:
 
 
 LINE = Line("crash", "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB",
-            ("traceback", "error", "exception", "out of memory", "minimum", "interrupt", "killed", "time limit", "segmentation", "watchdog", "oom-kill"),
+            ("traceback", "error", "exception", "out of memory", "minimum", "interrupt", "killed", "time limit", "segmentation",
+            "watchdog", "oom-kill"),
             6, read, marker=True)  # fmt: skip

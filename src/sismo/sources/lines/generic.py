@@ -34,7 +34,8 @@ def read(line: str, log: TextLog) -> bool:
     if not roles & _AXES:
         if log.epoch is not None:
             row["epoch"] = log.epoch
-        _remember(line, row, log)
+        if "val" not in roles:
+            _remember(row, log)
     log.add(row, open_row=True)
     return True
 
@@ -45,7 +46,7 @@ def _attach(row: dict[str, float], log: TextLog) -> bool:
     return bool(wanted) and len(wanted) == len(row) and log.attach(wanted)
 
 
-def _remember(line: str, row: dict[str, float], log: TextLog) -> None:
+def _remember(row: dict[str, float], log: TextLog) -> None:
     seen = cast("dict[tuple[str, ...], list[int]]", log.memo.setdefault("generic", {}))
     seen.setdefault(tuple(row), []).append(log.rows.n_rows)
 

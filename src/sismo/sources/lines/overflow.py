@@ -7,7 +7,9 @@ import re
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import NUMBER, number
 
-_DEEPSPEED = re.compile(rf"overflow.*?(?:rank (\d+) )?skipping step.*?attempted loss scale:\s*({NUMBER}),\s*reducing to\s*({NUMBER})", re.IGNORECASE)
+_DEEPSPEED = re.compile(
+    rf"overflow.*?(?:rank (\d+) )?skipping step.*?attempted loss scale:\s*({NUMBER}),\s*reducing to\s*({NUMBER})", re.IGNORECASE
+)
 _SETTING = re.compile(rf"(?:overflow.*?)?(?:setting|reducing) loss scale to:?\s*({NUMBER})", re.IGNORECASE)
 
 

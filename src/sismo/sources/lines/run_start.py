@@ -6,7 +6,9 @@ import re
 
 from sismo.sources.line import Line, TextLog
 
-_NUMBERED = re.compile(r"^\W*\b(fold|trial|run|experiment|seed|subject|split|repeat|repetition)\b\s*[:#=]?\s*(\d+)\s*((?:/|of)\s*\d+)?\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"^\W*\b(fold|trial|run|experiment|seed|subject|split|repeat|repetition)\b\s*[:#=]?\s*(\d+)\s*((?:/|of)\s*\d+)?\b", re.IGNORECASE
+)
 _SENTENCE = re.compile(
     r"^\W*(running\b.{2,100}\b(?:experiments?|training|trial)\b.*"
     r"|training\s+[A-Z][\w-]*\s*(?:\(.+\)|with\b.+)|(?:start(?:ing)?|begin(?:ning)?)\s+(?:experiment|fold|trial|run)\b.*)$",
@@ -39,5 +41,6 @@ def read(line: str, log: TextLog) -> bool:
     return False
 
 
-LINE = Line("run-start", "Fold 2/5", ("fold", "trial", "run", "experiment", "seed", "subject", "training", "split", "repeat", "start", "begin"), 4, read,
+LINE = Line("run-start", "Fold 2/5", ("fold", "trial", "run", "experiment", "seed", "subject", "training", "split", "repeat",
+    "start", "begin"), 4, read,
             marker=True)  # fmt: skip

@@ -8,7 +8,9 @@ from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import NUMBER, number
 
 _MAKEMORE = re.compile(rf"^\s*(\d+)\s*/\s*(\d+):\s*({NUMBER})\s*$")
-_LOSS_AT = re.compile(rf"\b((?:\w+ )?(?:loss|cost)) (?:at|after|in|for) (?:iteration|iter|step|epoch)\s*#?(\d+)\s*(?:is|=|:|->)\s*({NUMBER})", re.IGNORECASE)
+_LOSS_AT = re.compile(
+    rf"\b((?:\w+ )?(?:loss|cost)) (?:at|after|in|for) (?:iteration|iter|step|epoch)\s*#?(\d+)\s*(?:is|=|:|->)\s*({NUMBER})", re.IGNORECASE
+)
 
 
 def read(line: str, log: TextLog) -> bool:

@@ -14,7 +14,9 @@ from sismo.sources.keys import is_loss
 from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import find_pairs
 
-_BAR = re.compile(r"(?P<head>[^%]*?)(?P<percent>\d+)%\|[^|]*\|\s*(?P<count>\d+)/(?P<total>\d+)\s*\[[^,\]]*(?:,[^,\]]*(?:it|s|batch\w*|step\w*|ex\w*)/\w+)?(?P<post>,[^\]]*)?\](?P<after>.*)")
+_BAR = re.compile(
+    r"(?P<head>[^%]*?)(?P<percent>\d+)%\|[^|]*\|\s*(?P<count>\d+)/(?P<total>\d+)\s*\[[^,\]]*(?:,[^,\]]*(?:it|s|batch\w*|step\w*|ex\w*)/\w+)?(?P<post>,[^\]]*)?\](?P<after>.*)"
+)
 _EPOCH = re.compile(r"epoch[\s:#=]*\[?(\d+)", re.IGNORECASE)
 _LAST_EPOCH = re.compile(r"^\W*(\d+)\s*/\s*(\d+)\b")
 _HELD_OUT = re.compile(r"\b(?:val|valid|validation|validating|eval|evaluating|test|testing)\b", re.IGNORECASE)
@@ -69,4 +71,6 @@ def _epoch(head: str, count: float, total: float, seen: _Seen, log: TextLog) -> 
     return seen.epoch + 1 if count < seen.count else seen.epoch
 
 
-LINE = Line("tqdm", "Epoch 1:  48%|####8     | 223/469 [00:10<00:10, 24.27it/s, loss=4.1634]", ("it/s", "s/it", "batch/s", "step/s", "?"), 15, read)
+LINE = Line(
+    "tqdm", "Epoch 1:  48%|####8     | 223/469 [00:10<00:10, 24.27it/s, loss=4.1634]", ("it/s", "s/it", "batch/s", "step/s", "?"), 15, read
+)

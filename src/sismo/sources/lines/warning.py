@@ -6,22 +6,24 @@ import re
 
 from sismo.sources.line import Line, TextLog
 
-_TAGS = (
-    ("tokenization-mismatch", re.compile(r"tokeni[sz]ation mismatch", re.IGNORECASE)),
-    ("invalid-value", re.compile(r"invalid value encountered", re.IGNORECASE)),
-    ("divide-by-zero", re.compile(r"divide by zero|division by zero", re.IGNORECASE)),
-    ("overflow-encountered", re.compile(r"overflow encountered in", re.IGNORECASE)),
-    ("device-assert", re.compile(r"device-side assert|Assertion `.*` failed|indexSelectLargeIndex|IndexError: Target \S+ is out of bounds|index out of range in self",
-                                 re.IGNORECASE)),
-    ("scheduler-order", re.compile(r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)", re.IGNORECASE)),
-    ("no-labels", re.compile(r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
-                             r"|could not find response key|instance will be ignored in loss", re.IGNORECASE)),
-    ("nonfinite-loss", re.compile(r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|becomes|contains?) (?:nan|inf|non-?finite|infinite)"
-                                  r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)", re.IGNORECASE)),
-    ("nan-in-data", re.compile(r"input contains (?:nan|infinity)|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)", re.IGNORECASE)),
-    ("unused-parameters", re.compile(r"find_unused_parameters=True|None of the inputs have requires_grad=True", re.IGNORECASE)),
-    ("truncated-sequences", re.compile(r"sequence length is longer than the specified maximum", re.IGNORECASE)),
-)  # fmt: skip
+_PATTERNS = {
+    "tokenization-mismatch": r"tokeni[sz]ation mismatch",
+    "invalid-value": r"invalid value encountered",
+    "divide-by-zero": r"divide by zero|division by zero",
+    "overflow-encountered": r"overflow encountered in",
+    "device-assert": r"device-side assert|Assertion `.*` failed|indexSelectLargeIndex|IndexError: Target \S+ is out of bounds"
+    r"|index out of range in self",
+    "scheduler-order": r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)",
+    "no-labels": r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
+    r"|could not find response key|instance will be ignored in loss",
+    "nonfinite-loss": r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|becomes|contains?) (?:nan|inf|non-?finite|infinite)"
+    r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)",
+    "nan-in-data": r"input contains (?:nan|infinity)"
+    r"|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)",
+    "unused-parameters": r"find_unused_parameters=True|None of the inputs have requires_grad=True",
+    "truncated-sequences": r"sequence length is longer than the specified maximum",
+}
+_TAGS = tuple((tag, re.compile(pattern, re.IGNORECASE)) for tag, pattern in _PATTERNS.items())
 
 
 def read(line: str, log: TextLog) -> bool:
@@ -37,5 +39,6 @@ def read(line: str, log: TextLog) -> bool:
 
 
 LINE = Line("warning", "WARNING: tokenization mismatch: 47 vs. 48. (ignored)",
-            ("warning", "mismatch", "assert", "invalid value", "by zero", "out of bounds", "out of range", "scheduler.step", "label", "finite", "nan",
+            ("warning", "mismatch", "assert", "invalid value", "by zero", "out of bounds", "out of range", "scheduler.step",
+            "label", "finite", "nan",
              "is inf", "encountered", "response key", "longer than"), 5, read, marker=True)  # fmt: skip

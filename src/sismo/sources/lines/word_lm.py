@@ -30,4 +30,6 @@ def _values(text: str) -> dict[str, float]:
     return {key: value for field in text.split("|") for key, value, _ in find_pairs(field)}
 
 
-LINE = Line("word-lm", "| epoch   1 |   200/ 2983 batches | lr 20.00 | ms/batch 11.61 | loss  5.10 | ppl   164.02", ("batches", "end of "), 20, read)
+LINE = Line(
+    "word-lm", "| epoch   1 |   200/ 2983 batches | lr 20.00 | ms/batch 11.61 | loss  5.10 | ppl   164.02", ("batches", "end of "), 20, read
+)
