@@ -1,8 +1,9 @@
 """The clean rows just before a row, and what they say about it.
 
-Three tests nominate a row: the mean of the window plus 3 sigma (the user's rule), and the least-squares line through the window and through
-its last third, each forecast one row ahead plus 3 sigma of the residuals. The lines are there because an early descent inflates sigma about
-the mean until no spike can pass it. A nominated row is then judged by order statistics, which a stray value in the window cannot move.
+Four tests nominate a row, all at 3 sigma: over the mean of the window (the user's rule); over the least-squares line through the window,
+and through its last third, one row ahead, because an early descent inflates sigma about the mean until no spike can pass it; and over the
+median of the means of three thirds, because a single row far below does the same. A nominated row is then judged by order statistics,
+which no stray row in the window can move.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sismo.signals.rolling import TINY, TO_SIGMA, Floats, Moments, moments_pyramid, trailing_moments
 
@@ -33,8 +35,13 @@ _GAUSSIAN = 4.0
 """The tail of Gaussian noise by that reckoning: the least that is taken for granted while fewer than 100 rows speak."""
 _RARE = 3e-4
 """Share of rows beyond the tail that is drawn out: 1 in 3,333."""
+_HEAVIEST = 5.0
+"""Ratio of the two quantiles past which a tail is no tail but a level of its own."""
 _STRIDE = 100
 """Rows of history that share one scale, because noise shrinks as a loss falls."""
+
+
+Truths = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +111,17 @@ class Baseline:
         wide, confirm, doubt = self._widths(rows)
         short = 1 << max((rows // 3).bit_length() - 1, 3) if rows >= 24 else 0
         long_run, brief = moments_pyramid(buffer[:-1], rows, short)
-        forecast = long_run.forecast
         over = head > long_run.mean + (self._sigma * wide) * long_run.std
-        over |= _off_the_line(head, long_run, forecast, self._sigma * wide)
+        over |= _off_the_line(head, long_run, self._sigma * wide)
         if brief is not None:
-            brief = brief.tail(head.size)
-            over |= _off_the_line(head, brief, brief.forecast, self._sigma * _widening(self._sigma, short - 2))
+            width = _widening(self._sigma, short - 2)
+            over |= _off_the_line(head, brief.tail(head.size), self._sigma * width)
+            over |= _over_the_median_third(head, brief, self._sigma * width)
         places = np.flatnonzero(over)
         if not places.size:
             return int(head.size), None
         windows = np.lib.stride_tricks.sliding_window_view(buffer, rows)[places]
-        before, scale = _judge(windows, forecast[places])
+        before, scale = _judge(windows)
         z = (head[places] - before) / scale
         for number in np.flatnonzero(z > doubt).tolist():
             place = int(places[number])
@@ -142,7 +149,7 @@ class Baseline:
             moments = trailing_moments(recent, int(recent.size))
             if self._literal:
                 return float(moments.mean[0]), max(float(moments.std[0]), TINY)
-            return float(moments.mean[0]), float(_judge(recent[None, :], moments.forecast)[1][0])
+            return float(moments.mean[0]), float(_judge(recent[None, :])[1][0])
 
     def tail(self) -> float:
         """How many scales noise alone reaches: the largest absolute z of the clean rows that are kept, or their tail drawn out, 1 at least.
@@ -172,7 +179,7 @@ class Baseline:
         if rows < 2 * low or not z[low - 1] > 0.0:
             return max(least, float(z[0]))
         further = min(2.0, math.log(high / rows / _RARE) / math.log(low / high))
-        return max(least, float(z[0]), float(z[high - 1]) * float(z[high - 1] / z[low - 1]) ** further)
+        return max(least, float(z[0]), float(z[high - 1]) * min(float(z[high - 1] / z[low - 1]), _HEAVIEST) ** further)
 
 
 def _widening(sigma: float, freedom: int) -> float:
@@ -182,23 +189,35 @@ def _widening(sigma: float, freedom: int) -> float:
     return 1.0 + (first / freedom + second / freedom**2) / sigma
 
 
-def _off_the_line(values: Floats, moments: Moments, forecast: Floats, sigma: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which values lie above the forecast by more than the error of a forecast: residual sigma times sqrt(1 + 4 / n)."""
-    return values > forecast + (sigma * (1.0 + 4.0 / moments.window) ** 0.5) * moments.residual_std
+def _off_the_line(values: Floats, moments: Moments, sigma: float) -> Truths:
+    """Which values lie above the line's forecast by more than the error of a forecast: residual sigma times sqrt(1 + 4 / n)."""
+    return values > moments.forecast + (sigma * (1.0 + 4.0 / moments.window) ** 0.5) * moments.residual_std
 
 
-def _judge(windows: Floats, forecast: Floats) -> tuple[Floats, Floats]:
+def _over_the_median_third(values: Floats, moments: Moments, sigma: float) -> Truths:
+    """Which values lie above the median of the means of the last three short windows, in units of the median of their deviations.
+
+    A row far below the rest is never a spike, so it is in the baseline, where it inflates every sigma; here it spoils one window of three.
+    """
+    last, step = moments.mean.size, moments.window
+    ends = [slice(last - values.size - back * step, last - back * step) for back in range(3)]
+    std = moments.std
+    mean = _median_of_three(*(moments.mean[end] for end in ends))
+    return values > mean + sigma * _median_of_three(*(std[end] for end in ends))
+
+
+def _judge(windows: Floats) -> tuple[Floats, Floats]:
     """Level and scale for each window (a row of the table)."""
     rows = windows.shape[1]
+    spread, forecast, bend = _about_lines(windows, 2)
     before = np.maximum(forecast, _medians(windows[:, -_RECENT:]))
-    spread, bend = _spread_about_lines(windows, 2)
     if rows < 4 * _PIECE:  # too few for two lines not to follow the noise, when it has a memory
-        spread = np.maximum(spread, _spread_about_lines(windows, 1)[0])
+        spread = np.maximum(spread, _about_lines(windows, 1)[0])
     # In a steep convex descent two lines leave a bend in what they call noise; four leave a quarter of it. Not always four: with noise
     # that remembers (AR(1) at 0.9) they would follow the noise. That never bends by more than about 4 times its own spread.
     bent = np.flatnonzero(bend > _BENT * spread)
     if bent.size and rows >= 4 * _PIECE:
-        spread[bent] = np.minimum(spread[bent], _spread_about_lines(windows[bent], 4)[0])
+        spread[bent] = np.minimum(spread[bent], _about_lines(windows[bent], 4)[0])
     ordered = np.sort(windows, axis=1)
     gaps = np.diff(ordered, axis=1)
     quantum = np.min(np.where(gaps > 0.0, gaps, np.inf), axis=1)
@@ -207,11 +226,11 @@ def _judge(windows: Floats, forecast: Floats) -> tuple[Floats, Floats]:
     return before, np.maximum(np.maximum(spread, _QUANTUM * quantum), floor)
 
 
-def _spread_about_lines(windows: Floats, pieces: int) -> tuple[Floats, Floats]:
-    """Scaled MAD about straight lines, one per piece, and how far the lines of the first two pieces part over the length of one.
+def _about_lines(windows: Floats, pieces: int) -> tuple[Floats, Floats, Floats]:
+    """Straight lines, one per piece of each window: the scaled MAD about them, the last one's forecast, and how far the first two part.
 
-    A line goes through medians: its slope is the median of the differences at half the length. Two numbers are fitted per piece, hence
-    n / (n - 2 pieces). The second result is positive for a falling curve that levels off, and 0 for any other.
+    A line goes through medians: its slope is the median of the differences at half the length, so no stray row moves it. Two numbers are
+    fitted per piece, hence n / (n - 2 pieces). The parting is over the length of a piece, and counts for a fall that levels off only.
     """
     count, rows = windows.shape
     size = rows // pieces
@@ -219,12 +238,12 @@ def _spread_about_lines(windows: Floats, pieces: int) -> tuple[Floats, Floats]:
     lag = size // 2
     slope = _medians(parts[:, :, lag:] - parts[:, :, : size - lag]) / lag
     left = parts - slope[:, :, None] * np.arange(size, dtype=np.float64)
-    left -= _medians(left)[:, :, None]
+    level = _medians(left)
+    left -= level[:, :, None]
     spread: Floats = _medians(np.abs(left).reshape(count, pieces * size)) * (TO_SIGMA * (rows / (rows - 2 * pieces)) ** 0.5)
-    if pieces == 1:
-        return spread, np.zeros_like(spread)
-    bend: Floats = np.where(slope[:, 0] < 0.0, (slope[:, 1] - slope[:, 0]) * size, 0.0)
-    return spread, bend
+    forecast: Floats = level[:, -1] + slope[:, -1] * size
+    bend: Floats = np.where(slope[:, 0] < 0.0, (slope[:, min(1, pieces - 1)] - slope[:, 0]) * size, 0.0)
+    return spread, forecast, bend
 
 
 def _medians(table: Floats) -> Floats:

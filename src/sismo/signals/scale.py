@@ -37,7 +37,7 @@ class ScaleHistory:
         overflow_steps: steps that overflowed, as far as the log has them: from its events, else its count of skipped steps, else the falls.
         overflow_share: their share of the steps covered. late_overflow_share: the same after the first 35 steps.
         constant: it never changed. placeholder: constant at 1, 0 or -1, which is what a log without scaling prints.
-        collapsed: ends under 1; or at its minimum after a fall of 3 halvings or more, if that is 1, still falls once the start-up is over, or
+        collapsed: ends under 1; or at its minimum after a fall of 3 halvings or more, if that is 1, still falls after the start-up, or
             came down by 8 halvings after it.
         startup_end: step of the last overflow in the first 35 steps, where the scale found its level after; None without one.
         skipped_from_start: every step in the log was skipped.

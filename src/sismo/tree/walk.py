@@ -19,6 +19,12 @@ JUDGED = "loss-readable"
 _CEILING = 0.95
 """A log alone never makes a cause certain."""
 
+_FLOOR = 0.25
+"""Under this a cause is a suspicion and is not named."""
+
+_PROBABLE = 0.5
+"""A cause explains a surer one away only when it is itself at least this probable."""
+
 _TWIN_MARGIN = 0.15
 """Twins closer than this in confidence are named as a pair."""
 
@@ -79,6 +85,8 @@ def _judge(cause: Cause, observations: Mapping[str, Observation]) -> Finding | N
     gained = sum(weight.weight * observations[weight.signal].strength for weight in helping)
     lost = sum(weight.weight for weight in hurting)
     confidence = min(_CEILING, max(0.05, cause.base * clarity + gained - lost))
+    if confidence < _FLOOR:
+        return None
     severity = cause.severity
     for signal, level in cause.raised_by:
         if observations[signal].state is State.PRESENT and level.rank > severity.rank:
@@ -115,7 +123,8 @@ def _with_origin(finding: Finding, findings: list[Finding]) -> Finding:
         if finding.cause.id in other.cause.explains and finding.cause.id != other.cause.id:
             before = other.step is None or finding.step is None or other.step <= finding.step
             mutual = other.cause.id in finding.cause.explains
-            if before and other.severity.rank >= finding.severity.rank and not (mutual and finding.confidence >= other.confidence):
+            surer = other.confidence >= min(_PROBABLE, finding.confidence) and not (mutual and finding.confidence >= other.confidence)
+            if before and surer and other.severity.rank >= finding.severity.rank:
                 return replace(finding, consequence_of=other.cause.id)
     return finding
 

@@ -36,6 +36,34 @@ def _falls_to_the_end(view: View) -> Observation:
     return found if fell > 0.03 and mann_kendall(blocks) < -2.5 else absent(LOSS_TRAIN)
 
 
+def _val_falls_in_window(view: View) -> Observation:
+    """Two evaluations or more inside the window of the rise, and the last is not above the first: the data got harder, not the model worse."""
+    trend, val = view.trend(LOSS_TRAIN), view.finite(LOSS_VAL)
+    if val is None:
+        return unknown(LOSS_VAL)
+    if trend is None:
+        return unknown("200 steps of loss")
+    inside = val.values[(val.steps >= trend.start) & (val.steps <= trend.end)]
+    if inside.size < 2:
+        return unknown(f"two evaluations after step {trend.start}")
+    found = present(trend.start, trend.end, channel=LOSS_VAL, first=float(inside[0]), last=float(inside[-1]))
+    return found if float(inside[-1]) < float(inside[0]) else absent(LOSS_VAL)
+
+
+def _fp16_norm(view: View) -> Observation:
+    """Non-finite norms in a run that is known to be in fp16, or has a scaler at work, beyond what a scaler's search explains."""
+    norm, scale = view.series(GRAD_NORM_PRE), view.scale()
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    half = view.header.dtype == "fp16" or (scale is not None and not scale.placeholder)
+    bad = np.nonzero(~np.isfinite(norm.values))[0]
+    if not bad.size:
+        return absent(GRAD_NORM_PRE)
+    if not half:
+        return unknown("the run's dtype") if view.header.dtype is None else absent(GRAD_NORM_PRE)
+    return present(int(norm.steps[bad[0]]), channel=GRAD_NORM_PRE, count=int(bad.size))
+
+
 def _failure(view: View) -> int | None:
     loss = view.series(LOSS_TRAIN)
     if loss is None:
@@ -152,6 +180,8 @@ def _single_examples(view: View) -> Observation:
 
 DETECTORS = (
     Detector("loss-falls", (LOSS_TRAIN,), _falls, "the loss falls from {first:.4g} to {last:.4g}", "the loss does not fall over the log"),
+    Detector("val-falls-while-loss-rises", (LOSS_TRAIN, LOSS_VAL), _val_falls_in_window, "over the same steps the validation loss goes from {first:.4g} to {last:.4g}", "the validation loss rises over the same steps"),
+    Detector("fp16-norm-nonfinite", (GRAD_NORM_PRE, "header.dtype"), _fp16_norm, "{count} gradient norms of this half-precision run are not finite", "no non-finite gradient norm in half precision", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
     Detector("loss-falls-to-the-end", (LOSS_TRAIN,), _falls_to_the_end, "the training loss still falls at the end of the log", "the training loss has stopped falling"),
     Detector("runup-as-lr-rises", (LOSS_TRAIN, LR), _runup_as_lr_rises, "the loss is lost at step {start} while the LR climbs, at {lr:.3g}", "the loss is not lost while the LR climbs"),
     Detector("lost-late-at-lr-over-one", (LOSS_TRAIN, LR), _lost_late_at_high_lr, "by the first logged row, step {start}, the loss is lost, at an LR of {lr:.3g}", "the loss is not lost at such an LR"),

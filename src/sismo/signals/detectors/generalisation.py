@@ -199,7 +199,7 @@ def _both_tiny(view: View) -> Observation:
     first = max(pairs[0][1], pairs[0][2])
     _, train, val = pairs[-1]
     tiny = max(train, val) < 0.1 and max(train, val) < 0.05 * max(first, 1.0)
-    together = val <= 1.5 * train + 0.02
+    together = val <= 1.5 * train + min(0.02, 0.5 * train + 0.001)
     step = next((s for s, t, v in pairs if max(t, v) < 0.1), pairs[-1][0])
     return present(step, pairs[-1][0], channel=LOSS_VAL, train=train, val=val) if tiny and together else absent(LOSS_VAL)
 

@@ -18,7 +18,7 @@ _TREND_Z = Threshold("trend-z", 1.96, 1.96, "σ", "FINDINGS: Mann-Kendall on 20 
 _TREND_RISE = Threshold("trend-rise", 0.05, 0.0, "share", "FINDINGS: Theil-Sen rise over 5 % in 200 steps", "Size of a rise over the window.")
 _STRICT = Threshold("trend-strict", 0, 1, "flag", "stability tree: monotone; FINDINGS: the longest strictly rising streak of any run was 9", "1 asks for a strictly monotone rise, 0 for a significant one.")  # fmt: skip
 _CHANCE = Threshold("chance-tolerance", 0.015, 0.015, "share", "chosen: a loss within 1.5 % of ln k carries under 1 % of a bit of skill at k = 2", "How near a loss must stay to ln k to count as chance.")  # fmt: skip
-_CLASSES = (2, 3, 4, 5, 10, 20, 50, 100, 1000)
+_CLASSES = (2, 3, 4, 5, 10, 100, 1000)
 _SPARSE_Z = 3.3
 """With under 10 rows a block the rows themselves are the blocks: one-sided p = 0.0005 keeps the false alarms where FINDINGS has them."""
 
@@ -90,13 +90,22 @@ def _chance(view: View) -> Observation:
     tolerance = view.limit("chance-tolerance")
     half = loss.values[len(loss) // 2 :]
     middle, first = level(half), float(loss.values[0])
-    known = [view.header.vocab_size] if view.header.vocab_size else []
-    for classes in [*known, *_CLASSES]:
+    known = view.header.vocab_size
+    quiet = noise(half) < 0.01 * abs(middle) if middle else False
+    for classes in [known] if known else _CLASSES:
         chance = math.log(classes)
         near = abs(middle - chance) <= tolerance * chance and abs(first - chance) <= 5 * tolerance * chance
-        if near and float(np.min(loss.values)) > 0.75 * chance and level(np.abs(half - chance)) <= 3 * tolerance * chance:
-            return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, level=middle, classes=classes, chance=chance)
+        sure = classes == 2 or bool(known)
+        stays = float(np.min(loss.values)) > 0.75 * chance and level(np.abs(half - chance)) <= 3 * tolerance * chance
+        if near and stays and (sure or (quiet and not _speaks(view))):
+            strength = 1.0 if sure else 0.8
+            return present(int(loss.steps[0]), int(loss.steps[-1]), strength=strength, channel=LOSS_TRAIN, level=middle, classes=classes, chance=chance)
     return absent(LOSS_TRAIN)
+
+
+def _speaks(view: View) -> bool:
+    """Whether the log has the columns of a language model, whose classes are its vocabulary and not one of the usual few."""
+    return any(word in name.lower() for name in view.channels for word in ("ppl", "perplexity", "bpb", "token", "tok/s"))
 
 
 def _plateau(view: View) -> Observation:
@@ -142,7 +151,8 @@ def _jumps_at_start(view: View) -> Observation:
     if start <= 0 or not over.size:
         return absent(LOSS_TRAIN)
     index = int(over[0])
-    stays = index + 1 >= len(first) or float(first[index + 1]) > 1.2 * start
+    following = first[index + 1 : index + 4]
+    stays = not following.size or level(following) > start + 0.5 * (float(first[index]) - start)
     return present(int(loss.steps[index]), channel=LOSS_TRAIN, start_value=start, peak=float(first[index])) if stays else absent(LOSS_TRAIN)
 
 
@@ -194,7 +204,7 @@ def _collapse(view: View) -> Observation:
         return absent(LOSS_TRAIN)
     width = max(3, len(loss) // 50)
     earlier = values[max(0, start - width - 20) : max(1, start - width)]
-    fell = earlier.size >= 3 and ends < 0.05 * level(earlier)
+    fell = earlier.size >= 3 and ends < 0.05 * level(earlier) and level(earlier) > 0.3 and not view.family("loss_term")
     found = present(int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, before=level(earlier) if earlier.size else 0.0, after=ends)
     return found if fell else absent(LOSS_TRAIN)
 

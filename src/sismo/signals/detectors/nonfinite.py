@@ -67,8 +67,9 @@ def _inf_first(view: View, loss: Series, bad: np.ndarray) -> Observation:
 
 
 def _at_last_row_only(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    """One single non-finite row and it is the last: a partial batch or the row at which the run was stopped."""
-    only = int(bad.sum()) == 1 and bool(bad[-1])
+    """One single non-finite row, the last, off the logging interval: the short batch at the end of an epoch."""
+    gap = int(loss.steps[-1] - loss.steps[-2]) if len(loss) > 1 else 0
+    only = int(bad.sum()) == 1 and bool(bad[-1]) and gap < 0.5 * float(np.max(np.diff(loss.steps), initial=0))
     return present(int(loss.steps[-1]), channel=LOSS_TRAIN) if only else absent(LOSS_TRAIN)
 
 
@@ -125,7 +126,7 @@ DETECTORS = (
     _detector("loss-nonfinite-at-first-step", _at_first_step, "the loss is not finite at the very first step", "the loss is finite at the first step"),
     _detector("loss-nonfinite-before-first-row", _before_first_row, "by the first logged row (step {start}) the loss was already lost", "the start of the failure is in the log"),
     _detector("loss-inf-first", _inf_first, "the first non-finite loss, at step {start}, is infinite rather than NaN", "the first non-finite loss is not infinite"),
-    _detector("loss-nonfinite-last-row-only", _at_last_row_only, "one single row is not finite, the last one (step {start})", "more than the last row is not finite, or none"),
+    _detector("loss-nonfinite-last-row-only", _at_last_row_only, "one single row is not finite, the last (step {start}), and it is off the logging interval", "the non-finite rows are not just a last one off the interval"),
     _detector("loss-nonfinite-once-an-epoch", _once_an_epoch, "non-finite rows come back every {period:.4g} steps", "non-finite rows do not come at an even period"),
     _detector("loss-nonfinite-after-resume", _after_resume, "the first non-finite loss (step {start}) follows the resume at step {seam}", "the loss did not become non-finite at a resume"),
     _detector("norm-finite-before-nonfinite-loss", _norm_finite_before, "every gradient norm before step {start} is finite", "a gradient norm before it is not finite", GRAD_NORM_PRE),

@@ -70,7 +70,7 @@ def _collapsed(view: View, scale: ScaleHistory) -> Observation:
 def _fall_start(scale: ScaleHistory) -> int | None:
     """First step of the overflows that lead without a pause into the end."""
     steps = scale.overflow_steps
-    return steps[max(0, len(steps) - scale.longest_fall)] if steps else None
+    return steps[max(0, len(steps) - max(1, scale.longest_fall))] if steps else None
 
 
 def _under_one(view: View, scale: ScaleHistory) -> Observation:

@@ -66,7 +66,10 @@ def _runup(view: View, channel: str, enough: float) -> Observation:
         return unknown(channel if series is None else f"rows of {channel} before step {step}")
     growth, start, base, top = found
     if growth < enough:
-        return absent(channel)
+        leading = next((s for s in view.spikes(channel) if s.rows >= 3 and s.z >= 8 and s.end < step <= s.end + 3 * (series.interval if series else 1)), None)
+        if leading is None:
+            return absent(channel)
+        growth, start, base, top = leading.peak / leading.before if leading.before > 0 else 1.0, leading.start, leading.before, leading.peak
     return present(start, step, channel=channel, growth=growth, base=base, top=top, failure=step)
 
 
@@ -82,7 +85,8 @@ def _calm(view: View) -> Observation:
         if found is None or series is None:
             continue
         limit = view.limit("runup-loss-growth") if series is loss else view.limit("runup-norm-growth") / 2
-        if found[0] >= limit:
+        led = any(s.rows >= 3 and s.end < step <= s.end + 3 * series.interval for s in view.spikes(series.channel))
+        if found[0] >= limit or led:
             return absent(series.channel)
         rows = max(rows, int(np.searchsorted(series.steps, step)))
     if rows < 2:

@@ -46,6 +46,8 @@ def _all_zero(view: View, schedule: Schedule) -> Observation:
 
 
 def _moves_nothing(view: View, schedule: Schedule) -> Observation:
+    if schedule.only_rises and not schedule.constant:
+        return absent(LR)
     tiny = 0 < schedule.peak < view.limit("lr-tiny")
     return present(schedule.peak_step, channel=LR, peak=schedule.peak) if tiny else absent(LR)
 

@@ -102,7 +102,7 @@ CAUSES = (
         needs=("loss-rising",),
         base=0.65,
         supports=(Weight("norm-rising", 0.12),),
-        vetoes=("lr-rises-late", "loss-nonfinite", "val-falls-while-train-rises", "val-still-improves", "loss-may-rise-by-design", "lr-restarts", "spike-persists"),
+        vetoes=("lr-rises-late", "loss-nonfinite", "val-falls-while-train-rises", "val-falls-while-loss-rises", "loss-may-rise-by-design", "lr-restarts", "spike-persists"),
     ),
     Cause(
         id="healthy-noise",

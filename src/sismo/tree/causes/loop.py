@@ -170,7 +170,7 @@ CAUSES = (
     Cause(
         id="batch-norm-batch-1",
         family="loop",
-        severity=_W,
+        severity=_B,
         title="Batch norm over a batch of one",
         statement="A last batch of one sample has no variance: NaN, or a jump once an epoch.",
         first_action="drop_last=True in the loader, or skip batches of one.",
