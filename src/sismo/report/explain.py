@@ -35,7 +35,8 @@ def question(node: Node, detectors: Mapping[str, Detector], titles: Mapping[str,
         (word("What to try"), [word(node.try_next)]),
         (word("References"), [node.references]),
     ]
-    return _sheet(f"{node.id}  {word(node.section)}", "", rows, page)
+    section = word(node.section).removeprefix(node.id.partition(".")[0]).strip()
+    return _sheet(f"{node.id}  {section}", "", rows, page)
 
 
 def cause(cause: Cause, detectors: Mapping[str, Detector], page: Page) -> str:
@@ -91,7 +92,7 @@ def _sheet(title: str, after: str, rows: Sequence[Row], page: Page) -> str:
         filled = [paragraph for paragraph in paragraphs if paragraph]
         if filled:
             lines += ["", f"  {page.paint(heading, 'dim')}"]
-            lines += [line for paragraph in filled for line in page.hang("    ", paragraph)]
+            lines += [line for paragraph in filled for line in page.hang("    ", paragraph, indent=6)]
     return "\n".join(lines)
 
 

@@ -84,9 +84,8 @@ def _lines(run: Run, page: Page) -> Iterator[str]:
     for series, line in zip(run.series.values(), cells, strict=True):
         yield "  " + _aligned(line, widths, page)
         entry = row(series)
-        said = (
-            [page.language.fill("from {key}", key=series.source_key)] if series.source_key and series.source_key != series.channel else []
-        )
+        plain = {"", series.channel, series.channel.partition("/")[2]}
+        said = [] if series.source_key in plain else [page.language.fill("from {key}", key=series.source_key)]
         said += [f"{count} {name}" for name, count in (("NaN", entry.nan), ("Inf", entry.inf)) if count]
         if said:
             yield page.paint("    " + page.clip(", ".join(said), page.width - 4), "dim")

@@ -9,7 +9,7 @@ from sismo.postmortem import WalkItem
 from sismo.report.page import TONES, Page
 
 _FOLDS = 4
-"""Steps of folding: nothing but sections that are all unknown; sections without a yes; every no and unknown; whole sections."""
+"""Steps of folding: only sections that are all unknown; sections without a yes; every no and unknown; every section."""
 
 
 def path(page: Page, walk: Sequence[WalkItem], room: int) -> list[str]:
@@ -43,29 +43,25 @@ def _lines(page: Page, section: tuple[str, str], items: Sequence[WalkItem], fold
         mark = page.paint(page.mark(worst), TONES[worst])
         yield f"  {mark} {page.clip(title, 46):<48}{tally}"
         return
-    yield "    " + page.paint(page.clip(title, page.width - 4), "bold")
     kept = [item for item in items if item.answer == "yes" or fold < 2 or page.verbose]
+    left = _tally(page, [item for item in items if item not in kept])
+    yield "    " + page.paint(f"{page.clip(title, 46):<48}" if left else title, "bold") + page.paint(left, "dim")
     for item in kept:
         yield from _question(page, item)
-    if left := [item for item in items if item not in kept]:
-        yield "    " + page.paint(_tally(page, left), "dim")
 
 
 def _question(page: Page, item: WalkItem) -> Iterator[str]:
-    """Mark, id, question and the evidence that decided, on one line; with ``--verbose`` all of it, wrapped."""
-    evidence = [page.say(evidence.text) for evidence in item.evidence]
-    tone = TONES[item.answer]
-    mark, name, asks = page.mark(item.answer), f"{item.id:<7}", page.say(item.asks)
-    if page.verbose:
-        first, *rest = page.hang(f"  {mark} {name} ", asks)
-        yield first.replace(mark, page.paint(mark, tone), 1)
-        yield from rest
-        for text in evidence:
-            yield from (page.paint(line, "dim") for line in page.hang(" " * 12, text))
-        return
-    asked = 35
-    said = page.clip(evidence[0], page.width - asked - 14) if evidence else ""
-    yield f"  {page.paint(mark, tone)} {name} {page.clip(asks, asked):<{asked}}  {page.paint(said, 'dim')}".rstrip()
+    """Mark, id and question; below it what a yes rests on, and with ``--verbose`` all evidence whatever the answer."""
+    mark, tone = page.mark(item.answer), TONES[item.answer]
+    asks = page.say(item.asks)
+    lead = f"  {mark} {item.id:<6} "
+    first, *rest = page.hang(lead, asks) if page.verbose else [lead + page.clip(asks, page.width - len(lead))]
+    yield first.replace(mark, page.paint(mark, tone), 1)
+    yield from rest
+    shown = item.evidence if page.verbose else item.evidence[:1] if item.answer == "yes" else ()
+    for text in dict.fromkeys(page.say(evidence.text) for evidence in shown):
+        lines = page.hang(" " * len(lead), text) if page.verbose else [" " * len(lead) + page.clip(text, page.width - len(lead))]
+        yield from (page.paint(line, "dim") for line in lines)
 
 
 def _tally(page: Page, items: Sequence[WalkItem]) -> str:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import string
-import sys
-from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 import messages
+import pytest
 
 from sismo.report.language import language
 
