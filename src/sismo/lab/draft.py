@@ -28,7 +28,7 @@ class Draft:
         noise: how batches differ. vocab: classes of the output.
         lr, loss, norm: per step; ``gap`` is validation minus training loss, per step.
         sigma: standard deviation of the loss noise. trend: the loss without noise.
-        warmup: steps of warmup. scale: loss scale per step, None without fp16. dtype: what the run was trained in.
+        warmup: steps of warmup. planned: steps that the run was meant to have, however many there are. scale: loss scale per step, None without fp16. dtype: what the run was trained in.
     """
 
     rng: np.random.Generator
@@ -41,6 +41,7 @@ class Draft:
     gap: Array
     sigma: float
     warmup: int
+    planned: int
     scale: Array | None = None
     dtype: str | None = None
 
@@ -130,6 +131,7 @@ def healthy(rng: np.random.Generator, noise: Noise, *, steps: int | None = None,
         gap=np.full(steps, float(rng.uniform(0.01, 0.08))),
         sigma=sigma,
         warmup=warmup,
+        planned=steps,
     )
 
 

@@ -73,7 +73,13 @@ def logged(draft: Draft, logger: Logger, *, name: str, header: Header | None = N
     known = header or Header(source="lab")
     return Run(
         path=f"lab:{name}",
-        header=replace(known, name=name, vocab_size=draft.vocab if logger.vocab else None, dtype=draft.dtype),
+        header=replace(
+            known,
+            name=name,
+            vocab_size=draft.vocab if logger.vocab else None,
+            dtype=draft.dtype,
+            total_steps=draft.planned,
+        ),
         series=series,
     )
 

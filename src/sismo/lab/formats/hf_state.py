@@ -16,7 +16,7 @@ def _lines(run: Run) -> Iterator[str]:
     history: list[dict[str, float]] = []
     last = 1
     table = list(rows(run))
-    total = max(1, table[-1][0]) if table else 1
+    total = max(1, run.header.total_steps or table[-1][0])
     for step, row in table:
         epoch = round(3 * step / total, 4)
         train = {_KEYS[channel]: value for channel, value in row.items() if channel in _KEYS}
@@ -27,11 +27,11 @@ def _lines(run: Run) -> Iterator[str]:
         last = step
     state = {
         "best_metric": None,
-        "epoch": 3.0,
+        "epoch": round(3 * last / total, 4),
         "global_step": last,
         "is_hyper_param_search": False,
         "log_history": history,
-        "max_steps": last,
+        "max_steps": total,
         "num_train_epochs": 3,
     }
     yield from json.dumps(state, indent=2).split("\n")

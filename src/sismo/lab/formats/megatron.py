@@ -12,7 +12,7 @@ from sismo.records.types import Run
 
 def _lines(run: Run) -> Iterator[str]:
     table = [(step, row) for step, row in rows(run)]
-    total = table[-1][0] if table else 0
+    total = run.header.total_steps or table[-1][0]
     for step, row in table:
         if "loss/train" in row:
             yield _iteration(step, total, row)
