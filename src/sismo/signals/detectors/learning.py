@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,10 +49,23 @@ def _rising(view: View) -> Observation:
     significant = trend.z > max(view.limit("trend-z"), 1.96 if dense else _SPARSE_Z)
     quarter = max(2, inside.size // 4)
     lifted = level(inside[-quarter:]) - level(inside[:quarter])
-    real = lifted > 1.5 * noise(inside) / quarter**0.5 and abs(level(inside)) > 1e-3
+    usual = _largest_lift(loss, inside.size)
+    stairs = [level(part) for part in np.array_split(inside, 4)]
+    steady = all(later > earlier for earlier, later in pairwise(stairs))
+    real = steady and lifted > max(1.5 * noise(inside) / quarter**0.5, 1.5 * usual) and abs(level(inside)) > 1e-3
     if significant and trend.rise > view.limit("trend-rise") and real:
         return present(trend.start, trend.end, channel=LOSS_TRAIN, rise=trend.rise, z=trend.z)
     return absent(LOSS_TRAIN, z=trend.z)
+
+
+def _largest_lift(loss: Series, rows: int) -> float:
+    """What the level rose by, at most, in the ten stretches of that length before the last: what the noise of this run does and undoes."""
+    quarter = max(2, rows // 4)
+    lifts = [0.0]
+    for end in range(len(loss) - rows, max(rows, len(loss) - 11 * rows) - 1, -rows):
+        stretch = loss.values[end - rows : end]
+        lifts.append(level(stretch[-quarter:]) - level(stretch[:quarter]))
+    return max(lifts)
 
 
 def _norm_rising(view: View) -> Observation:

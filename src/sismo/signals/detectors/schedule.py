@@ -17,7 +17,7 @@ _JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "FINDINGS: one-step change over
 _TINY = Threshold("lr-tiny", 7e-7, 1e-6, "1", "chosen: below what fine-tuning and RL recipes use (1e-6 and up)", "A peak LR under this moves nothing that a half-precision weight can hold.")  # fmt: skip
 _EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "CAUSES: floor reached at 1/N of the run", "Share of the run before which an LR that fell to 0 came down too early.")  # fmt: skip
 _NORM_SPIKE = Threshold("early-norm-spike", 5, 10, "×", "three-failures, failure 2: 10 to 50×; measured 10 to 22× at LR 0.1", "Gradient norm in the first steps over its steady level.")  # fmt: skip
-_FIRST_ROWS = 50
+_FIRST_STEPS = 50
 """The user's second document puts the V at step 5 to 20 and its healing within about 200 steps."""
 
 
@@ -89,23 +89,33 @@ def _norm_spikes_early(view: View) -> Observation:
 
 
 def _loss_v_early(view: View) -> Observation:
-    """Within the first rows the loss climbs well over where it already was, then comes down again."""
+    """Within the first steps the loss climbs well over where it already was, for more than a row, then comes down again.
+
+    It has to be twice as tall as any climb of the same kind in later stretches of the same length: that is what the noise of this run does.
+    """
     loss = view.finite(LOSS_TRAIN)
     if loss is None:
         return unknown(LOSS_TRAIN)
     if len(loss) < 30 or int(loss.steps[0]) > 2 * loss.interval:
         return unknown("the first rows of the loss")
-    first = head(loss, _FIRST_ROWS)
-    lowest = np.minimum.accumulate(first)
-    climb = first[1:] - lowest[:-1]
-    top = int(np.argmax(climb)) + 1
-    rough = noise(loss.values[:200])
-    base = float(lowest[top - 1])
-    tall = float(climb[top - 1]) > max(8 * rough, 0.08 * abs(base))
-    wide = int((first[top : top + 3] > base + 4 * rough).sum()) >= 2
-    if tall and wide and level(loss.values[_FIRST_ROWS:]) < float(first[top]):
-        return present(int(loss.steps[top]), channel=LOSS_TRAIN, base=base, peak=float(first[top]))
+    rows = int(np.searchsorted(loss.steps, int(loss.steps[0]) + _FIRST_STEPS))
+    if rows < 8:
+        return absent(LOSS_TRAIN)
+    climb, top = _climb(loss.values[:rows])
+    usual = [_climb(loss.values[start : start + rows])[0] for start in range(rows, min(len(loss) - rows, 12 * rows), rows)]
+    base = float(loss.values[:top].min()) if top else float(loss.values[0])
+    tall = climb > max(2 * max(usual, default=0.0), 5 * noise(loss.values[:200]), 0.05 * abs(base))
+    if tall and level(loss.values[rows:]) < base + climb:
+        return present(int(loss.steps[top]), channel=LOSS_TRAIN, base=base, peak=float(loss.values[top]))
     return absent(LOSS_TRAIN)
+
+
+def _climb(values: np.ndarray) -> tuple[float, int]:
+    """Largest rise of the running median of three over its own minimum so far, and where it peaks."""
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1)
+    rises = smooth - np.minimum.accumulate(smooth)
+    place = int(np.argmax(rises))
+    return float(rises[place]), place + 1
 
 
 def _jump(schedule: Schedule) -> Jump | None:

@@ -38,13 +38,14 @@ def _standing(view: View) -> list[Spike]:
 
 
 def _creeps(view: View, spike: Spike) -> bool:
-    """Whether its first rows are under a third of the height that its last rows have, and it never came back."""
+    """Whether its first quarter is under half of the height that its last quarter has, and it never came back."""
     loss = view.finite(LOSS_TRAIN)
     if loss is None or spike.recovered or spike.rows < 5:
         return False
     inside = loss.values[(loss.steps >= spike.start) & (loss.steps <= spike.end)]
-    first, last = level(inside[:3]) - spike.before, level(inside[-max(3, inside.size // 4) :]) - spike.before
-    return first < last / 3
+    quarter = max(2, inside.size // 4)
+    first, last = level(inside[:quarter]) - spike.before, level(inside[-quarter:]) - spike.before
+    return first < last / 2
 
 
 def _worst(spikes: list[Spike]) -> Spike:

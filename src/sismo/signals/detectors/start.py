@@ -60,7 +60,7 @@ def _over_any(view: View) -> Observation:
     if view.family("loss_term") or view.header.objective is not None or loss is None or len(loss) < 5:
         return absent(LOSS_TRAIN, loss=value)
     steady = level(loss.values[len(loss) // 2 :])
-    high = step <= 1 and value > _LARGEST_ENTROPY and 0 < steady < _LARGEST_ENTROPY and value > 3 * steady
+    high = step <= 1 and min(value, level(loss.values[:3])) > _LARGEST_ENTROPY and 0 < steady < _LARGEST_ENTROPY and value > 3 * steady
     return present(step, channel=LOSS_TRAIN, loss=value, steady=steady) if high else absent(LOSS_TRAIN, loss=value)
 
 
