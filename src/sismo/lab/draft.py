@@ -28,7 +28,8 @@ class Draft:
         noise: how batches differ. vocab: classes of the output.
         lr, loss, norm: per step; ``gap`` is validation minus training loss, per step.
         sigma: standard deviation of the loss noise. trend: the loss without noise.
-        warmup: steps of warmup. planned: steps that the run was meant to have, however many there are. scale: loss scale per step, None without fp16. dtype: what the run was trained in.
+        warmup: steps of warmup. planned: steps that the run was meant to have, however many there are.
+        scale: loss scale per step, None without fp16. dtype: what the run was trained in.
     """
 
     rng: np.random.Generator
