@@ -76,7 +76,7 @@ class Line:
 
     Attributes:
         name: kebab-case. about: one line for the docs, with an example.
-        hints: lower-case substrings; a line with none of them is never shown to it.
+        hints: lower-case substrings without digits; a line with none of them is never shown to it.
         order: kinds are asked in this order; the first that takes a line ends it. marker: it only marks, and others see the line as well.
         read: adds what a line says to the log; returns whether the line was of this kind. finish: called once after the last line.
     """

@@ -9,11 +9,11 @@ from sismo.sources.axis import EPOCH_LENGTH_KEY
 from sismo.sources.keys import meaning
 from sismo.sources.numbers import NUMBER, number
 
-_WORD = r"[A-Za-z_@][\w./@()%-]*"
-_PAIR = re.compile(
-    rf"(?<![\w.])({_WORD}(?: [A-Za-z_(][\w./@()%-]*){{0,3}}?)"
-    rf"(?:\s*[:=]\s*\[?\s*|\s+|\s*[(\[]\s*)({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|[a-zA-Zµ/]{{1,8}})?(?![\w]|\.\d|:\d|-\d)"
-)
+# Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
+_VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|[a-zA-Zµ/]{{1,8}})?(?!\w|\.\d|:\d|-\d)")
+_KEY = re.compile(r"(?:[A-Za-z_(][\w./@()%-]* ){0,3}[A-Za-z_@][\w./@()%-]*$")
+_SEPARATORS = " \t:=(["
+MAX_KEY = 100
 _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
 _SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")
 _TWO_COUNTS = re.compile(r"^\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]")
@@ -22,11 +22,14 @@ _STAMP = re.compile(r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d
 
 def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
     """Key, value and, for ``10/47``, what it is out of."""
-    for key, value, out_of in _PAIR.findall(text):
-        found = number(value)
+    end = 0
+    for match in _VALUE.finditer(text):
+        before, end = text[end : match.start()], match.end()
+        key = _KEY.search(before[-MAX_KEY:].rstrip(_SEPARATORS))
+        value = number(match[1]) if key is not None else None
         # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
-        if found is not None and ".py" not in key:
-            yield key.strip(), found, float(out_of) if out_of else None
+        if key is not None and value is not None and ".py" not in key[0]:
+            yield key[0], value, float(match[2]) if match[2] else None
 
 
 def read_pairs(line: str) -> dict[str, float]:

@@ -10,6 +10,8 @@ from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.line import Line, TextLog
 from sismo.sources.registry import plugins
 
+MAX_SHAPES = 5000
+_NO_DIGITS = {ord(digit): None for digit in "0123456789"}
 MAX_CHARS = 20_000
 """Longer lines hold dumps, not measurements; carriage returns have split progress bars before this."""
 
@@ -29,32 +31,31 @@ class Text(Format):
     def read(self, content: Content) -> list[Table | Run]:
         log = TextLog(self.name)
         everyone = kinds()
-        markers = [(kind, kind.hints) for kind in everyone if kind.marker]
-        readers = [(kind, kind.hints) for kind in everyone if not kind.marker]
+        interested: dict[str, tuple[list[Line], list[Line]]] = {}
         for line in content.lines():
             log.at_line += 1
-            if len(line) <= MAX_CHARS:
-                _offer(line, log, markers, readers)
+            if len(line) > MAX_CHARS:
+                continue
+            shape = line.lower().translate(_NO_DIGITS)
+            asked = interested.get(shape)
+            if asked is None:
+                asked = _interested(shape, everyone)
+                if len(interested) < MAX_SHAPES:
+                    interested[shape] = asked
+            for marker in asked[0]:
+                marker.read(line, log)
+            for reader in asked[1]:
+                if reader.read(line, log):
+                    break
         for kind in everyone:
             kind.finish(log)
         return [log.rows.table()]
 
 
-def _offer(
-    line: str, log: TextLog, markers: Sequence[tuple[Line, tuple[str, ...]]], readers: Sequence[tuple[Line, tuple[str, ...]]]
-) -> None:
-    low = line.lower()
-    for kind, hints in markers:
-        for hint in hints:
-            if hint in low:
-                kind.read(line, log)
-                break
-    for kind, hints in readers:
-        for hint in hints:
-            if hint in low:
-                if kind.read(line, log):
-                    return
-                break
+def _interested(shape: str, everyone: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """The markers and the readers with a hint in this line; lines of one kind differ in digits only, so they share the answer."""
+    wanted = [kind for kind in everyone if any(hint in shape for hint in kind.hints)]
+    return [kind for kind in wanted if kind.marker], [kind for kind in wanted if not kind.marker]
 
 
 FORMAT = Text()

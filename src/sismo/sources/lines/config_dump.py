@@ -8,21 +8,25 @@ from sismo.sources.header import KNOWN_KEYS
 from sismo.sources.line import Line, TextLog
 
 _DOTTED = re.compile(r"(?:^|\])\s*([A-Za-z_]\w*) \.{2,} (\S.*?)\s*$")
-_CALL = re.compile(r"\b(?:Namespace|\w*Config|\w*Args|\w*Arguments|\w*Params)\(")
+_CALL = re.compile(r"(?:Namespace|Config|Args|Arguments|Params)\(")
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|[^,()\[\]{}=]+)(?=[,)])")
 _SETTING = re.compile(r"^[\s|-]*[\"']?(?:--)?([A-Za-z_][\w.]*)[\"']?\s*(?::|=)\s*[\"']?([^\s,\"'{}\[\]()]+)[\"']?,?\s*$")
 _SAID = (
-    ("total_steps", re.compile(r"\btotal (?:training |optimization |train )?steps\s*(?:[:=]|is)?\s*=?\s*([\d,]+)\b", re.IGNORECASE)),
-    ("gradient_accumulation_steps", re.compile(r"\bgradient accumulation steps\s*[:=]\s*(\d+)", re.IGNORECASE)),
-    ("params_dtype", re.compile(r"\busing (torch\.\w*float\d*\w*) for parameters", re.IGNORECASE)),
-    ("mixed_precision", re.compile(r"\b(mixed_float16|mixed_bfloat16)\b")),
+    ("total_steps", "steps", re.compile(r"\btotal (?:train\w* |optimization )?steps\s*(?:[:=]|is)?\s*=?\s*([\d,]+)\b", re.IGNORECASE)),
+    ("gradient_accumulation_steps", "accumulation", re.compile(r"\bgradient accumulation steps\s*[:=]\s*(\d+)", re.IGNORECASE)),
+    ("params_dtype", "torch.", re.compile(r"\busing (torch\.\w*float\d*\w*) for parameters", re.IGNORECASE)),
+    ("mixed_precision", "mixed_", re.compile(r"\b(mixed_float16|mixed_bfloat16)\b")),
 )  # fmt: skip
 MAX_CONFIG = 2000
+LATEST_ROW = 100
+"""Settings are printed before the first rows; looking for them in every later line would cost more than reading the rows."""
 
 
 def read(line: str, log: TextLog) -> bool:
+    if log.rows.n_rows > LATEST_ROW:
+        return False
     config = log.rows.config
-    found = _DOTTED.search(line)
+    found = _DOTTED.search(line) if " .." in line else None
     if found:
         if len(config) < MAX_CONFIG:
             config[found[1]] = found[2]
@@ -36,14 +40,14 @@ def read(line: str, log: TextLog) -> bool:
     if found and found[1].rsplit(".", 1)[-1].lower() in KNOWN_KEYS:
         config[found[1]] = found[2]
         return True
-    for key, pattern in _SAID:
-        if (said := pattern.search(line)) is not None:
+    for key, hint, pattern in _SAID:
+        if hint in line.lower() and (said := pattern.search(line)) is not None:
             config.setdefault(key, said[1].replace(",", ""))
             return True
     return False
 
 
 LINE = Line("config-dump", "  fp16 ............................ True",
-            (" ..", "namespace(", "config(", "args(", "arguments(", "steps", "iter", "fp16", "bf16", "dtype", "seed", "clip",
+            (" ..", "namespace(", "config(", "args(", "arguments(", "steps", "iter", "fp", "bf", "dtype", "seed", "clip",
             "norm", "warmup", "precision",
-             "vocab", "accum", "scheduler", "float16"), 8, read, marker=True)  # fmt: skip
+             "vocab", "accum", "scheduler", "float"), 8, read, marker=True)  # fmt: skip

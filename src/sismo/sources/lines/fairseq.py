@@ -56,7 +56,7 @@ def _name(key: str, valid: bool) -> str:
 LINE = Line(
     "fairseq",
     "| epoch 027 | loss 6.343 | ppl 31.65 | num_updates 10198 | lr 0.0006 | gnorm 0.390 | loss_scale 0.500",
-    ("epoch 0", "epoch "),
+    ("epoch ",),
     20,
     read,
 )

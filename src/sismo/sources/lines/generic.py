@@ -12,7 +12,8 @@ from sismo.sources.pairs import read_pairs
 _LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
 _AXES = frozenset({"step", "epoch", "batch"})
 _HEADING = re.compile(r"^\W*epoch[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
-_CODE = re.compile(r"^\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)|[;{]\s*$|==|\w\(\w+=|= \w+\(")
+_CODE_START = re.compile(r"\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)")
+_CODE_SIGNS = ("==", "+=", " = torch", "(self")
 ONE_OFF_ROWS = 5
 """With this many loss rows in the log, a sentence that has a loss once and no step is no measurement of the curve."""
 
@@ -22,7 +23,7 @@ def read(line: str, log: TextLog) -> bool:
     if heading:
         log.epoch = float(heading[1])
         return True
-    if _CODE.search(line):
+    if _CODE_START.match(line) or line.endswith((";", "{")) or any(sign in line for sign in _CODE_SIGNS):
         return False
     row = read_pairs(line)
     roles = {meaning(key).role for key in row}
