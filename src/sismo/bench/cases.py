@@ -105,11 +105,11 @@ def totals(outcomes: Sequence[Outcome]) -> tuple[list[tuple[str, str, str]], boo
     three, wrong = sum(o.in_three for o in faulty), sum(o.result == "CONFIDENTLY WRONG" for o in faulty)
     n = max(1, len(faulty))
     rows = [
-        ("false warnings on healthy logs", f"{false} of {len(healthy)}", f"<= {MAX_FALSE_WARNINGS}"),
-        ("established cause first", f"{exact} of {len(faulty)} ({exact / n:.0%})", f">= {MIN_RIGHT:.0%}"),
-        ("… or in the open pair that comes first", f"{right} of {len(faulty)} ({right / n:.0%})", ""),
-        ("… among the first three", f"{three} of {len(faulty)} ({three / n:.0%})", ""),
-        ("confidently wrong", f"{wrong} of {len(faulty)} ({wrong / n:.0%})", f"<= {MAX_CONFIDENTLY_WRONG:.0%}"),
+        ("false warnings on healthy logs", tables.share(false, len(healthy)), f"<= {MAX_FALSE_WARNINGS}"),
+        ("established cause first", tables.share(exact, len(faulty)), f">= {MIN_RIGHT:.0%}"),
+        ("… or in the open pair that comes first", tables.share(right, len(faulty)), ""),
+        ("… among the first three", tables.share(three, len(faulty)), ""),
+        ("confidently wrong", tables.share(wrong, len(faulty)), f"<= {MAX_CONFIDENTLY_WRONG:.0%}"),
         ("refused as unreadable", f"{unreadable} of {len(outcomes)}", "one clear line each"),
         ("crashed", f"{crashed} of {len(outcomes)}", "0"),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,20 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def share(count: int, total: int) -> str:
+    """``48 of 60 (80 %, 68-88)``: the share with its 95 % Wilson interval, since a small sample says little."""
+    if not total:
+        return "0 of 0"
+    z, p = 1.96, count / total
+    middle, half = p + z * z / (2 * total), z * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
+    low, high = (middle - half) / (1 + z * z / total), (middle + half) / (1 + z * z / total)
+    return f"{count} of {total} ({_percent(p)} %, {_percent(max(low, 0.0))}-{_percent(min(high, 1.0))})"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}" if 0 < value < 0.02 else f"{100 * value:.0f}"
 
 
 def write_section(name: str, title: str, body: str, path: Path = RESULTS) -> None:

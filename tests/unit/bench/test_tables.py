@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sismo.bench import tables
 
 
@@ -13,6 +15,14 @@ def test_plain_columns_line_up() -> None:
 
 def test_markdown_escapes_bars() -> None:
     assert tables.markdown(("a",), [("x|y",)]) == "| a |\n| --- |\n| x\\|y |"
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "text"),
+    [(48, 60, "48 of 60 (80 %, 68-88)"), (0, 1_000, "0 of 1000 (0 %, 0-0.4)"), (5, 5, "5 of 5 (100 %, 57-100)"), (0, 0, "0 of 0")],
+)
+def test_a_share_has_its_wilson_interval(count: int, total: int, text: str) -> None:
+    assert tables.share(count, total) == text
 
 
 def test_a_section_replaces_itself_and_leaves_the_others(tmp_path: Path) -> None:
