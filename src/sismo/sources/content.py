@@ -113,6 +113,11 @@ class StreamContent(Content):
                     break
         return found[:HEAD_BYTES]
 
+    def close(self) -> None:
+        """Lets go of what was kept of a pipe; files are closed after every look."""
+        if self._spool is not None:
+            self._spool.close()
+
     def data(self) -> bytes:
         """All bytes. Raises ``MalformedLog`` when there are too many to hold."""
         pieces: list[bytes] = []

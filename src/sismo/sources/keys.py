@@ -48,7 +48,7 @@ _LR_NOISE = frozenset({"lr", "learning", "rate", "train", "training", "pg", "gro
     "sgd", "lion",
                        "muon", "adafactor", "rmsprop", "opt", "optim", "optimizer", "step", "epoch", "current", "scheduler", "lrs",
                        "log", "value",
-                       "pg0", "x"})  # fmt: skip
+                       "w", "x"})  # fmt: skip
 _LR_ABOUT = frozenset({"multiplier", "scale", "min", "max", "initial", "factor", "decay", "peak", "schedule", "mult", "ratio",
     "init", "end",
                        "warmup", "steps", "base"})  # fmt: skip
@@ -60,6 +60,7 @@ SMOOTHED = 8
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SPLIT = re.compile(r"[^a-z0-9]+")
+_GROUP = re.compile(r"(?:pg|group|g)?\d+")
 _GLUED = re.compile(r"(train|training|val|valid|test|eval|total|tr|avg|mean|trn)(loss|cost)")
 
 
@@ -145,9 +146,9 @@ def _optimizer(words: list[str], name: str) -> Meaning | None:
     if has & {"lr", "lrs"} or "learning_rate" in name:
         if has & _LR_ABOUT or has & _LOSS or has & _VAL:
             return None
-        left = [word for word in words if word not in _LR_NOISE]
+        left = [word for word in words if word not in _LR_NOISE and not _GROUP.fullmatch(word)]
         digits = re.search(r"(\d+)$", name)
-        return Meaning("lr", "_".join(left) if left and not left[-1].isdigit() else (digits[1] if digits else "0"))
+        return Meaning("lr", "_".join(left) or (digits[1] if digits else "0"))
     if name == "rate":
         return Meaning("lr", "0", 5)
     if name in ("norm", "gnorm", "gradnorm", "total_norm", "grad", "l2_grad_norm") or (

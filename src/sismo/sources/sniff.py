@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,11 @@ def read(label: str) -> list[Table | Run]:
     path = Path(label)
     if label != "-" and path.is_dir():
         return _read_folder(label, path)
-    content = open_content(label)
+    with contextlib.closing(open_content(label)) as content:
+        return _read_content(label, content)
+
+
+def _read_content(label: str, content: StreamContent) -> list[Table | Run]:
     sample = sample_of(content)
     if not sample.head:
         raise UnrecognisedLog(label, "the file is empty" if label != "-" else "nothing came in on standard input")
