@@ -84,5 +84,6 @@ class Page:
 
     def heading(self, title: str, right: str = "") -> str:
         """A heading, with something at the right margin."""
-        gap = " " * max(1, self.width - len(title) - len(right)) if right else ""
+        title = self.clip(title, self.width - len(right) - 1 if right else self.width)
+        gap = " " * (self.width - len(title) - len(right)) if right else ""
         return self.paint(title, "bold") + gap + (self.paint(right, "dim") if right else "")
