@@ -20,7 +20,7 @@ HISTORY = 1024
 """Clean rows that are kept: what the prominence of a spike is measured against."""
 _RECENT = 10
 """Rows whose median stands for the level of now; a convex descent is over its own straight forecast, and under this."""
-_IN_DOUBT = 0.8
+IN_DOUBT = 0.8
 """Share of the confirming z over which a row waits for the next one: two in a row confirm each other."""
 _QUANTUM = 0.75
 """Least scale, in units of the resolution of the values: where over half of them round to the same (MAD 0), the noise is under 0.74."""
@@ -60,7 +60,7 @@ class Baseline:
         self._least = min(max(least, 4), self._window)
         self._sigma = sigma
         self._confirm_z = confirm_z
-        self._doubt_z = confirm_z * (_IN_DOUBT if two_in_a_row else 1.0)
+        self._doubt_z = confirm_z * (IN_DOUBT if two_in_a_row else 1.0)
         self._literal = literal
         self._capacity = max(HISTORY, self._window)
         self._kept: Floats = np.empty(0, dtype=np.float64)
@@ -117,6 +117,9 @@ class Baseline:
             width = _widening(self._sigma, short - 2)
             over |= _off_the_line(head, brief.tail(head.size), self._sigma * width)
             over |= _over_the_median_third(head, brief, self._sigma * width)
+        # A row no higher than one of the four clean rows before it is no spike, or that one would have been. It spares judging plateaus.
+        for back in range(1, 5):
+            over &= head > buffer[rows - back : buffer.size - back]
         places = np.flatnonzero(over)
         if not places.size:
             return int(head.size), None
@@ -176,10 +179,14 @@ class Baseline:
             z = np.sort((np.maximum(off, inner - nines)[-rows:].reshape(shape) / scale[:, None]).ravel())[::-1]
         high, low = (3, 30) if rows >= 300 else (2, 10)
         least = _GAUSSIAN if rows < _STRIDE else 1.0
-        if rows < 2 * low or not z[low - 1] > 0.0:
-            return max(least, float(z[0]))
+        largest = max(least, float(z[0]))
+        if rows < 2 * low:
+            return largest
+        near, far = float(z[low - 1]), float(z[high - 1])
+        if not near > 0.0:
+            return largest
         further = min(2.0, math.log(high / rows / _RARE) / math.log(low / high))
-        return max(least, float(z[0]), float(z[high - 1]) * min(float(z[high - 1] / z[low - 1]), _HEAVIEST) ** further)
+        return max(largest, far * min(far / near, _HEAVIEST) ** further)
 
 
 def _widening(sigma: float, freedom: int) -> float:
@@ -210,9 +217,10 @@ def _judge(windows: Floats) -> tuple[Floats, Floats]:
     """Level and scale for each window (a row of the table)."""
     rows = windows.shape[1]
     spread, forecast, bend = _about_lines(windows, 2)
-    before = np.maximum(forecast, _medians(windows[:, -_RECENT:]))
+    wide, straight, _ = _about_lines(windows, 1)
+    before = np.maximum(np.maximum(forecast, straight), _medians(windows[:, -_RECENT:]))
     if rows < 4 * _PIECE:  # too few for two lines not to follow the noise, when it has a memory
-        spread = np.maximum(spread, _about_lines(windows, 1)[0])
+        spread = np.maximum(spread, wide)
     # In a steep convex descent two lines leave a bend in what they call noise; four leave a quarter of it. Not always four: with noise
     # that remembers (AR(1) at 0.9) they would follow the noise. That never bends by more than about 4 times its own spread.
     bent = np.flatnonzero(bend > _BENT * spread)

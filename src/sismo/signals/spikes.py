@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sismo.records.types import Steps, Values
-from sismo.signals.baseline import Baseline, Verdict
+from sismo.signals.baseline import IN_DOUBT, Baseline, Verdict
 from sismo.signals.rolling import Floats
 
 
@@ -50,8 +50,7 @@ class Spike:
 
     Attributes:
         start, end: first and last flagged step. peak_step, peak: the highest. rows: flagged rows.
-        before: the level just before: the trend's forecast or the median of the last 10 clean rows, whichever is greater; to the letter,
-            the mean.
+        before: the level just before: the greatest of two forecasts and of the median of the last 10 clean rows (to the letter: the mean).
         scale: the spread that it is measured with. z: (peak - before) / scale.
         recovered: True back in time, False not, None the log ends before that can be said. recovered_at: the first step back.
         prominence: z over how many scales noise alone reaches in the last 1,000 clean rows, which is 1 at least and about 4 for Gaussian
@@ -101,7 +100,7 @@ class _Stretch:
         place = len(self._values)
         self._steps.append(step)
         self._values.append(value)
-        bar = verdict.before + rule.nominate_sigma * verdict.scale
+        bar = verdict.before + (IN_DOUBT * rule.confirm_z if rule.confirm else rule.nominate_sigma) * verdict.scale
         if place == 0 or value > bar:
             self._last_flagged = place
             self._flagged += 1

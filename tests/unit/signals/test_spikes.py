@@ -72,7 +72,9 @@ def test_a_spike_in_a_steep_early_descent_is_seen() -> None:
 
 def test_two_rows_in_a_row_confirm_what_neither_would_alone() -> None:
     values = 2.0 + 0.05 * np.random.default_rng(2).standard_normal(400)
-    values[300] = 2.0 + 4.6 * 0.05
+    values[300] = 10.0
+    (alone,) = spikes_of(values)
+    values[300] = alone.before + 4.5 * alone.scale
     assert not spikes_of(values)
     values[301] = values[300]
     assert [(spike.start, spike.rows) for spike in spikes_of(values)] == [(300, 2)]
