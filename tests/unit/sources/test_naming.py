@@ -1,5 +1,6 @@
 """Which key becomes which channel."""
 
+# ruff: noqa: E501 - lines of logs are as long as they are
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,6 @@
 """JSON, JSON lines, CSV, folders and compressed files, through ``load``."""
 
+# ruff: noqa: E501 - lines of logs are as long as they are
 from __future__ import annotations
 
 import gzip

@@ -1,5 +1,6 @@
 """Lines as trainers print them, through ``load``: what becomes of each."""
 
+# ruff: noqa: E501 - lines of logs are as long as they are
 from __future__ import annotations
 
 import math

@@ -1,0 +1,120 @@
+"""What is written comes back, NaN and missing kept apart, whatever the container; and the fast reader equals the tolerant one."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sismo.sources import load
+from sismo.sources.columnar import read_columns
+from sismo.sources.content import open_content
+from sismo.sources.formats.json_lines import read_rows
+from sismo.sources.numbers import number
+
+SETTINGS = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+VALUES = st.one_of(st.none(), st.floats(width=64))
+ROWS = st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=40).filter(lambda rows: any(row[0] is not None for row in rows))
+
+
+def same(left: float, right: float) -> bool:
+    return left == right or (math.isnan(left) and math.isnan(right))
+
+
+def check(path: Path, rows: list[tuple[float | None, float | None]]) -> None:
+    (run,) = load(path)
+    for channel, column in (("loss/train", 0), ("grad_norm/pre", 1)):
+        expected = [(step, row[column]) for step, row in enumerate(rows) if row[column] is not None]
+        series = run.get(channel)
+        assert (series is None) == (not expected)
+        if series is not None:
+            assert series.steps.tolist() == [step for step, _ in expected]
+            assert all(same(got, value) for got, (_, value) in zip(series.values.tolist(), expected, strict=True) if value is not None)
+
+
+def as_json_lines(rows: list[tuple[float | None, float | None]]) -> str:
+    return "".join(json.dumps({"step": step, "loss": row[0], "grad_norm": row[1]}) + "\n" for step, row in enumerate(rows))
+
+
+@SETTINGS
+@given(rows=ROWS)
+def test_json_lines(rows: list[tuple[float | None, float | None]], tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(as_json_lines(rows))
+    check(path, rows)
+
+
+@SETTINGS
+@given(rows=ROWS)
+def test_csv(rows: list[tuple[float | None, float | None]], tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    cells = ["" if value is None else repr(value) for row in rows for value in row]
+    path.write_text("step,loss,grad_norm\n" + "".join(f"{step},{cells[2 * step]},{cells[2 * step + 1]}\n" for step in range(len(rows))))
+    check(path, rows)
+
+
+@SETTINGS
+@given(rows=ROWS)
+def test_hf_state(rows: list[tuple[float | None, float | None]], tmp_path: Path) -> None:
+    path = tmp_path / "trainer_state.json"
+    history = [{"step": step, "loss": row[0], "grad_norm": row[1]} for step, row in enumerate(rows)]
+    path.write_text(json.dumps({"log_history": history}))
+    check(path, rows)
+
+
+@SETTINGS
+@given(rows=ROWS)
+def test_the_columnar_reader_gives_what_the_tolerant_one_gives(rows: list[tuple[float | None, float | None]], tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(as_json_lines(rows))
+    fast, slow = read_columns(path), read_rows(open_content(str(path)))
+    assert fast is not None
+    assert fast.n_rows == slow.n_rows
+    assert set(fast.columns) == set(slow.columns)
+    for key, column in slow.columns.items():
+        assert np.array_equal(column.present, fast.columns[key].present)
+        assert np.array_equal(column.values, fast.columns[key].values, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"step": 2, "loss": "1.5"}',
+        '{"step": 2, "loss": {"a": 1}}',
+        '{"step": 2, "loss": 1.5',
+        "{'step': 2}",
+        '{"note": "x"}',
+        "epoch 2",
+        '{"step": 2, "loss": true}',
+    ],
+)
+def test_the_columnar_reader_leaves_what_is_irregular_to_the_tolerant_one(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1, "loss": 2.0}\n' + line + "\n" + '{"step": 3, "loss": 1.0}\n')
+    assert read_columns(path) is None
+
+
+@given(value=st.floats(allow_nan=False))
+def test_numbers_read_back_what_is_printed(value: float) -> None:
+    assert number(repr(value)) == value
+    if abs(value) < 1e15:
+        assert number(f"{value:,.3f}") == float(f"{value:.3f}")
+
+
+@given(text=st.text(max_size=30))
+def test_any_text_is_a_number_or_none(text: str) -> None:
+    assert number(text) is None or isinstance(number(text), float)
+
+
+@pytest.mark.slow
+def test_a_million_rows_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with open(path, "w") as file:
+        file.writelines(f'{{"step": {step}, "loss": {3 - step / 1e6:.6f}, "lr": 1e-4, "grad_norm": 0.5}}\n' for step in range(1_000_000))
+    (run,) = load(path)
+    assert len(run.series["loss/train"]) == 1_000_000
