@@ -95,7 +95,7 @@ def _flat(view: View) -> Observation:
 
 
 def _chance(view: View) -> Observation:
-    """At ln k from the first row to the last, for a usual number of classes or the known vocabulary."""
+    """At ln k from the first row to the last, for two classes, the known vocabulary, or (four times nearer) a usual number of classes."""
     loss = _enough(view, 5)
     if isinstance(loss, Observation):
         return loss
@@ -108,7 +108,7 @@ def _chance(view: View) -> Observation:
     quiet = noise(half) < 0.01 * abs(middle) if middle else False
     for classes in [known] if known else _CLASSES:
         chance = math.log(classes)
-        near = abs(middle - chance) <= tolerance * chance and abs(first - chance) <= 5 * tolerance * chance
+        near = abs(middle - chance) <= (tolerance if classes == 2 or known else tolerance / 4) * chance and abs(first - chance) <= 5 * tolerance * chance
         sure = classes == 2 or bool(known)
         stays = float(np.min(loss.values)) > 0.75 * chance and level(np.abs(half - chance)) <= 3 * tolerance * chance
         if near and stays and (sure or (quiet and not _speaks(view))):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sismo.records.channels import LOSS_TRAIN, LR
 from sismo.records.types import Event
 from sismo.signals.levels import after, before, level, noise
@@ -103,13 +105,14 @@ def _lr_starts_over(view: View) -> Observation:
 
 
 def _summary_too_low(view: View) -> Observation:
-    """The summary line's mean training loss is under half of the mean of all logged losses: it averages a part over the whole."""
+    """The summary's mean training loss lies under 95 % of the logged losses, where no mean of them can be: a part was averaged over the whole."""
     summary = view.header.config.get("summary_train_loss")
     loss = view.finite(LOSS_TRAIN)
     if not isinstance(summary, (int, float)) or loss is None or len(loss) < 5:
         return absent()
-    mean = float(loss.values.mean())
-    return present(int(loss.steps[-1]), channel=LOSS_TRAIN, summary=float(summary), mean=mean) if 0 < summary < 0.5 * mean else absent()
+    mean, low = float(loss.values.mean()), float(np.quantile(loss.values, 0.05))
+    found = 0 < summary < min(low, 0.8 * mean)
+    return present(int(loss.steps[-1]), channel=LOSS_TRAIN, summary=float(summary), mean=mean) if found else absent()
 
 
 _R = (LOSS_TRAIN, "events.resume")

@@ -102,11 +102,11 @@ def _persistent(view: View) -> Observation:
 
 
 def _large(view: View) -> Observation:
-    """Far outside any tail: a robust z of 20 at three times the height of every other excursion, or 12 over several rows."""
+    """Far outside any tail: three times what the noise of this run reaches, over several rows; or six times, in one."""
     spike = _judged(view)
     if isinstance(spike, Observation):
         return spike
-    large = spike.prominence >= 3 and (spike.z >= 20 or (spike.z >= 12 and spike.rows >= 2))
+    large = spike.prominence >= 6 or (spike.prominence >= 3 and spike.z >= 12 and spike.rows >= 2)
     return present(spike.start, spike.end, channel=LOSS_TRAIN, **_numbers(spike)) if large else absent(LOSS_TRAIN)
 
 
