@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+ARGS ?=
 EXAMPLES = $(sort $(filter-out %.py %.md,$(wildcard examples/*)))
 
 .DEFAULT_GOAL := help
@@ -41,12 +42,12 @@ format: $(STAMP) ## let ruff lay out and repair what it can
 check: lint test-fast ## lint and the fast tests: run it before each commit
 
 cases: $(STAMP) ## how often the right cause comes first on real logs (needs the case files; see docs)
-	$(BIN)/python -m sismo.bench.cases
+	$(BIN)/python -m sismo.bench.cases $(ARGS)
 
 bench: $(STAMP) ## synthetic faults, false alarms and speed
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m sismo.bench.faults
-	$(BIN)/python -m sismo.bench.speed
+	$(BIN)/python -m sismo.bench.faults --peers $(ARGS)
+	$(BIN)/python -m sismo.bench.speed $(ARGS)
 
 examples: $(STAMP) ## write the example logs again (deterministic)
 	$(BIN)/python examples/make_examples.py
