@@ -16,6 +16,8 @@ from sismo.records.types import Event, Series, Steps
 from sismo.signals.rolling import Floats
 from sismo.signals.trend import finite
 
+_SEARCH = 4096.0
+"""A log that begins mid-run shows a scaler's search only from such a scale down: below it the level was found long ago."""
 _STARTUP = 35
 """Steps: 2^32 comes down to 2^15 in 17 overflows, and twice that is still a scaler that looks for its level."""
 _RARE = 0.05
@@ -87,7 +89,8 @@ def describe(
     start = min(int(known.min()), first_step if first_step is not None else int(known.min()))
     end = max(int(known.max()), last_step if last_step is not None else int(known.max()))
     interval = float(np.median(np.diff(steps))) if steps.size > 2 else 1.0
-    horizon = start + max(_STARTUP, int(interval))
+    searching = start <= _STARTUP or (values.size > 0 and float(values[0]) >= _SEARCH)
+    horizon = start + max(_STARTUP, int(interval)) if searching else start - 1
     share = min(1.0, float(missed.sum()) / (end - start + 1))
     late = min(1.0, float(missed[missed_steps > horizon].sum()) / (end - horizon)) if end > horizon else 0.0
     factors = _factors(values)

@@ -16,6 +16,10 @@ _OVERFLOW_RATE = Threshold("overflow-rate", 0.05, 0.05, "share", "FIELD detector
 _SCALE_FLOOR = Threshold("loss-scale-floor", 1.0, 1.0, "1", "stability tree, S3.Q2", "A dynamic loss scale under this has collapsed.")
 
 
+_LOW_SCALE = 256.0
+"""A scaler's search starts at 65536 or 2^32 and finds its level well above this; 40 skipped steps get down from either."""
+
+
 def _norm_nonfinite(view: View) -> Observation:
     norm = view.series(GRAD_NORM_PRE)
     if norm is None:
@@ -95,13 +99,16 @@ def _late(view: View, scale: ScaleHistory) -> Observation:
 
 
 def _from_start(view: View, scale: ScaleHistory) -> Observation:
-    return present(_first(scale), channel=LOSS_SCALE, last=_number(scale.last)) if scale.skipped_from_start else absent(LOSS_SCALE)
+    down = scale.last is not None and scale.last <= _LOW_SCALE
+    found = scale.skipped_from_start and scale.start <= 35 and (down or len(scale.overflow_steps) > 40)
+    return present(_first(scale), channel=LOSS_SCALE, last=_number(scale.last)) if found else absent(LOSS_SCALE)
 
 
 def _startup(view: View, scale: ScaleHistory) -> Observation:
     """Overflows while the scaler looks for its level, or one now and then, and the scale is not at its floor."""
     count = len(scale.overflow_steps)
-    if not count or scale.collapsed or scale.late_overflow_share > view.limit("overflow-rate"):
+    low = scale.last is not None and scale.last <= _LOW_SCALE and scale.skipped_from_start
+    if not count or low or scale.collapsed or scale.late_overflow_share > view.limit("overflow-rate"):
         return absent(LOSS_SCALE)
     return present(_first(scale), scale.overflow_steps[-1], channel=LOSS_SCALE, count=count, last=_number(scale.last))
 

@@ -7,7 +7,7 @@ import numpy as np
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
 from sismo.signals.levels import after, before, level, noise
 from sismo.signals.spikes import Spike
-from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _WINDOW = Threshold("spike-window", 100, 100, "row", "stability tree, S2.Q1", "Rows of baseline before a step that may be a spike.")
@@ -102,10 +102,15 @@ def _persistent(view: View) -> Observation:
 
 
 def _large(view: View) -> Observation:
-    """Far outside any tail: three times what the noise of this run reaches, over several rows; or six times, in one."""
+    """Far outside any tail: three times what the noise of this run reaches, over several rows; or six times, in one.
+
+    Not where the gradient norm is logged and did not move: an update has not seen it.
+    """
     spike = _judged(view)
     if isinstance(spike, Observation):
         return spike
+    if _norm_at(view).state is State.ABSENT:
+        return absent(LOSS_TRAIN)
     large = spike.prominence >= 6 or (spike.prominence >= 3 and spike.z >= 12 and spike.rows >= 2)
     return present(spike.start, spike.end, channel=LOSS_TRAIN, **_numbers(spike)) if large else absent(LOSS_TRAIN)
 

@@ -15,6 +15,9 @@ NODES = (
         asks="Is a checkpoint written at least every 200 steps?",
         why="Without one before the spike the cost of a persistent elevation is the whole re-training. It should hold optimizer, scheduler, scaler, RNG and data position.",
         signals=("checkpoints-often-enough",),
+        yes=("P6.Q2",),
+        no=("P6.Q2",),
+        unknown=("P6.Q2",),
         references="preflight 6; stability tree Q2.4",
     ),
     Node(

@@ -15,7 +15,9 @@ NODES = (
         asks="Do ranks or repeated steps disagree?",
         why="A replica that drifts or a machine that computes wrong looks like a bad run.",
         signals=("replicas-part", "replay-differs", "rank-nonfinite-first"),
-        yes=("replica-drift", "hardware-fault", "rank-nonfinite"),
+        yes=("replica-drift", "hardware-fault", "rank-nonfinite", "P7.Q2"),
+        no=("P7.Q2",),
+        unknown=("P7.Q2",),
         references="FIELD detectors 19 and 23",
     ),
     Node(
