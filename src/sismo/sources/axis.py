@@ -57,7 +57,15 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
     if key:
         step = _whole(table.columns[key])
         if np.isfinite(step).any():
-            if epoch_key and (joined := _joined(step, _filled(table.columns[epoch_key]), table.columns.get(EPOCH_LENGTH_KEY))) is not None:
+            if (
+                epoch_key
+                and (
+                    joined := _joined(
+                        step, _filled(table.columns[epoch_key]), table.columns.get(EPOCH_LENGTH_KEY), meaning(key).role == "batch"
+                    )
+                )
+                is not None
+            ):
                 return Axis(joined, False, "step", anchor, (key, epoch_key), None)
             if meaning(key).role == "step" or step_key:
                 return Axis(step, False, "step", anchor, (key,), total)
@@ -131,8 +139,8 @@ def _filled(column: Column) -> NDArray[np.float64]:
     return np.where(index >= 0, column.values[np.maximum(index, 0)], np.nan)
 
 
-def _joined(step: NDArray[np.float64], epoch: NDArray[np.float64], lengths: Column | None) -> NDArray[np.float64] | None:
-    """``epoch * length + step`` when the counter starts again with every epoch, else None."""
+def _joined(step: NDArray[np.float64], epoch: NDArray[np.float64], lengths: Column | None, within: bool) -> NDArray[np.float64] | None:
+    """``epoch * length + step`` when the counter starts again with every epoch, or by its name counts ``within`` one; else None."""
     known = np.isfinite(step) & np.isfinite(epoch)
     s, e = step[known], np.floor(epoch[known])
     if s.size < 2:
@@ -141,7 +149,7 @@ def _joined(step: NDArray[np.float64], epoch: NDArray[np.float64], lengths: Colu
     falls = np.diff(s) < 0
     # One batch an epoch leaves the counter where it is, so an epoch of equal counters restarts as well.
     stated = lengths.values[lengths.present & np.isfinite(lengths.values)] if lengths is not None else np.empty(0)
-    alone = not rises.any() and bool(stated.size)
+    alone = not rises.any() and (within or bool(stated.size))
     restarts = rises & (falls | ((np.diff(s) == 0) & (s[1:] == s.min())))
     if not alone and (not rises.any() or np.count_nonzero(restarts) < RESTARTS * np.count_nonzero(rises)):
         return None

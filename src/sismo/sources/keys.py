@@ -15,16 +15,28 @@ from sismo.records.channels import FAMILIES
 STEP_KEYS = (
     "step", "global_step", "trainer_global_step", "train_global_step", "current_steps", "current_step", "num_updates", "train_step",
     "iteration", "iter", "iters", "iterations", "n_iter", "num_iter", "it", "optimizer_step", "opt_step", "update", "updates", "steps",
-    "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter",
+    "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter", "paso",
 )  # fmt: skip
 """Normalised names of a step counter, best first."""
 BATCH_KEYS = ("batch", "batch_idx", "batch_index", "batch_id", "minibatch", "batches", "i")
-EPOCH_KEYS = ("epoch", "ep", "epochs", "current_epoch", "train_epoch", "trainer_epoch", "num_epoch", "epoch_num", "epoch_idx", "fold_epoch")
+EPOCH_KEYS = (
+    "epoch",
+    "epoca",
+    "ep",
+    "epochs",
+    "current_epoch",
+    "train_epoch",
+    "trainer_epoch",
+    "num_epoch",
+    "epoch_num",
+    "epoch_idx",
+    "fold_epoch",
+)
 TOTAL_KEYS = ("total_steps", "max_steps", "total_iters", "max_iters", "num_training_steps", "total_iterations")
 
-_TRAIN = frozenset({"train", "training", "trn", "tr", "trl", "trainer"})
-_VAL = frozenset({"val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
-_LOSS = frozenset({"loss", "losses", "cost", "trl", "tel"})
+_TRAIN = frozenset({"entrenamiento", "train", "training", "trn", "tr", "trl", "trainer"})
+_VAL = frozenset({"validacion", "val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
+_LOSS = frozenset({"loss", "losses", "cost", "trl", "tel", "perdida"})
 _WEAK = frozenset({"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentropy", "elbo", "error", "err", "objective", "criterion"})
 # A key with one of these beside a loss word is about the loss, not the loss: its scale, its weight, its best value so far.
 _ABOUT = frozenset({
@@ -34,7 +46,7 @@ _ABOUT = frozenset({
     "acc", "accuracy", "limit", "target", "prev", "previous", "minimum", "start", "gamma", "beta", "alpha", "factor", "free", "spike",
     "mult", "multiplier", "every", "interval", "freq", "bound", "epsilon", "eps", "smoothing", "norm", "grad", "token", "tokens",
 })  # fmt: skip
-_SMOOTH = frozenset({"ema", "moving", "smoothed", "smooth", "running", "ave", "rolling"})
+_SMOOTH = frozenset({"ema", "moving", "smoothed", "smooth", "running", "ave", "avr", "rolling"})
 _PLAIN = frozenset({"step", "epoch", "batch", "iteration", "iter", "current", "global", "error", "err", "value", "at", "per",
     "overall", "is",
                     "sum", "main", "minibatch", "of", "the", "metrics", "metric", "log", "logs", "all", "avg", "average", "mean", "total",
@@ -60,6 +72,7 @@ SMOOTHED = 8
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SPLIT = re.compile(r"[^a-z0-9]+")
+_ACCENTS = str.maketrans("áéíóúüñ", "aeiouun")
 _GROUP = re.compile(r"(?:pg|group|g)?\d+")
 _GLUED = re.compile(r"(train|training|val|valid|test|eval|total|tr|avg|mean|trn)(loss|cost)")
 
@@ -85,7 +98,7 @@ class Meaning:
 
 def tokens(key: str) -> list[str]:
     """The words of a key in lower case: ``train/CrossEntropyLoss`` gives train, cross, entropy, loss."""
-    words = [word for word in _SPLIT.split(_CAMEL.sub("_", key.strip()).lower()) if word]
+    words = [word for word in _SPLIT.split(_CAMEL.sub("_", key.strip()).lower().translate(_ACCENTS)) if word]
     out: list[str] = []
     for word in words:
         glued = _GLUED.fullmatch(word)

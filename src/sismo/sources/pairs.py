@@ -11,7 +11,7 @@ from sismo.sources.numbers import NUMBER, number
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
 _VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|[a-zA-Zµ/]{{1,8}})?(?!\w|\.\d|:\d|-\d)")
-_KEY = re.compile(r"(?:[A-Za-z_(][\w./@()%-]* ){0,3}[A-Za-z_@][\w./@()%-]*$")
+_KEY = re.compile(r"(?:[^\W\d][\w./@()%-]* |\([\w./@()%-]* ){0,3}(?:[^\W\d]|@)[\w./@()%-]*$")
 _SEPARATORS = " \t:=(["
 MAX_KEY = 100
 _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)

@@ -123,6 +123,28 @@ LINES = {
         "Epoch: 2, Training Loss: 2.25, Validation Loss: 3.7527, Alpha: 0.0000, Lambda Weights: [1.0, 1.0]\n",
         [(1, 2.5), (2, 2.25)],
     ),
+    "yolo-table": (
+        "      Epoch    GPU_mem   box_loss   cls_loss  Instances       Size\n      1/100      2.2G      1.5      1.0         31        640:  50%|#####     | 10/20 [00:05<00:05,  3.9it/s]\r"
+        "      1/100      2.2G      1.5      1.0         31        640: 100%|##########| 20/20 [00:05<00:00,  3.9it/s]\n"
+        "      2/100      2.2G      1.25      1.0         31        640: 100%|##########| 20/20 [00:05<00:00,  3.9it/s]\n",
+        [(1, 2.5), (2, 2.25)],
+    ),
+    "imagenet-example": (
+        "Epoch: [0][  0/100]\tTime 4.123 ( 4.123)\tLoss 2.5e+00 (2.5e+00)\tAcc@1   0.00 (  0.00)\n"
+        "Epoch: [0][ 10/100]\tTime 0.2 ( 0.6)\tLoss 2.25e+00 (2.4e+00)\nEpoch: [1][  0/100]\tTime 4.1 ( 4.1)\tLoss 2.0e+00 (2.0e+00)\n",
+        [(0, 2.5), (10, 2.25), (100, 2.0)],
+    ),
+    "dcgan": ("[1/5][0/100] Loss_D: 1.5 Loss_G: 1.0 D(x): 0.5\n[1/5][50/100] Loss_D: 1.25 Loss_G: 1.0 D(x): 0.5\n", [(0, 2.5), (50, 2.25)]),
+    "caffe": (
+        "solver.cpp:228] Iteration 100, loss = 2.5\nsgd_solver.cpp:106] Iteration 100, lr = 0.01\nsolver.cpp:228] Iteration 200, loss = 2.25\n",
+        [(100, 2.5), (200, 2.25)],
+    ),
+    "tensorflow": ("INFO:tensorflow:loss = 2.5, step = 1\nINFO:tensorflow:loss = 2.25, step = 101 (8.1 sec)\n", [(1, 2.5), (101, 2.25)]),
+    "batch-of-one-epoch": (
+        "Epoch 1, batch 0, loss[loss=2.5, over 2000.00 frames.]\nEpoch 1, batch 50, loss[loss=2.25, over 2000.00 frames.]\n",
+        [(0, 2.5), (50, 2.25)],
+    ),
+    "spanish": ("Época 1: pérdida 2.5, val pérdida 2.4\nÉpoca 2: pérdida 2.25, val pérdida 2.3\n", [(1, 2.5), (2, 2.25)]),
     "loss-error": ("Loss error: 2.5\nLoss error: 2.25\n", [(1, 2.5), (2, 2.25)]),
     "cost": ("Epoch: 5 Cost: 2.5\nEpoch: 10 Cost: 2.25\n", [(5, 2.5), (10, 2.25)]),
     "train-and-test": ("Train loss: 2.5 | Test loss: 1.6\nTrain loss: 2.25 | Test loss: 1.5\n", [(1, 2.5), (2, 2.25)]),

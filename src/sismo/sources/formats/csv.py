@@ -5,7 +5,6 @@ A header that comes again inside the file is another start appended to it.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 
@@ -67,6 +66,8 @@ def _header_in(lines: Sequence[str]) -> tuple[int, str] | None:
 
 def _cells(line: str, delimiter: str) -> list[str]:
     if '"' in line:
+        import csv  # rarely needed, and imported by every run otherwise
+
         try:
             return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
         except csv.Error:

@@ -64,5 +64,11 @@ def finish(log: TextLog) -> None:
             log.rows.clear(row)
 
 
-LINE = Line("generic", "Epoch: 1, Training Loss: 6.39, Validation Loss: 4.75",
-            ("loss", "cost", "epoch", "val ", "lr", "error", "mse", "nll", "trl:", "tel:", "norm"), 90, read, finish=finish)  # fmt: skip
+LINE = Line(
+    "generic",
+    "Epoch: 1, Training Loss: 6.39, Validation Loss: 4.75",
+    ("loss", "cost", "rdida", "epoch", "poca", "val ", "lr", "error", "mse", "nll", "xent", "trl:", "tel:", "norm"),
+    90,
+    read,
+    finish=finish,
+)

@@ -8,7 +8,8 @@ from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import NUMBER, number
 
 _DEEPSPEED = re.compile(
-    rf"overflow.*?(?:rank (\d+) )?skipping step.*?attempted loss scale:\s*({NUMBER}),\s*reducing to\s*({NUMBER})", re.IGNORECASE
+    rf"overflow.*?(?:rank (\d+) )?skipping step.*?attempted loss scale:\s*({NUMBER}),\s*(?:reducing to\s*({NUMBER})|but hysteresis)",
+    re.IGNORECASE,
 )
 _SETTING = re.compile(rf"(?:overflow.*?)?(?:setting|reducing) loss scale to:?\s*({NUMBER})", re.IGNORECASE)
 
@@ -20,8 +21,10 @@ def read(line: str, log: TextLog) -> bool:
         # Every rank prints the same overflow: only the first rank seen is counted.
         if log.memo.setdefault("overflow-rank", rank) != rank:
             return True
-        log.overflow(scale_before=number(found[2]), scale_after=number(found[3]))
-        log.memo["overflow-scale"] = number(found[3])
+        # With hysteresis the first overflows leave the scale as it is.
+        after = number(found[3] or found[2])
+        log.overflow(scale_before=number(found[2]), scale_after=after)
+        log.memo["overflow-scale"] = after
         return True
     found = _SETTING.search(line)
     if found and "overflow" in line.lower():
