@@ -111,6 +111,9 @@ def meaning(key: str) -> Meaning:
     """What one key means by its name alone."""
     if "/" in key and key.partition("/")[0] in _OWN:
         return Meaning("channel", key)
+    if key.strip() == "_step":
+        # wandb counts its own calls; a step of the trainer beside it is the one that is meant.
+        return Meaning("step", rank=len(STEP_KEYS))
     words = tokens(key)
     name = "_".join(words)
     found = _axis(name) or _optimizer(words, name)

@@ -106,6 +106,8 @@ def test_json_documents_of_every_shape(document: object, tmp_path: Path) -> None
         ("Step\tTraining Loss\tValidation Loss\n10\t2.5\t3.0\n20\t2.25\t2.9\n", [(10, 2.5), (20, 2.25)]),
         ('"step","my run - train/loss"\n"10","2.5"\n"20","2.25"\n', [(10, 2.5), (20, 2.25)]),
         ("training_loss, val_loss\n2.5, 3.0\n2.25, 2.9\n", [(0, 2.5), (1, 2.25)]),
+        ("key,value,timestamp,step\nloss,2.5,1,10\nval_loss,3.0,1,10\nloss,2.25,2,20\n", [(10, 2.5), (20, 2.25)]),
+        ("_step,train/loss,train/global_step\n0,2.5,10\n1,2.25,20\n", [(10, 2.5), (20, 2.25)]),
         ("# made by hand\nstep,loss\n10,2.5\n20,2.25\n", [(10, 2.5), (20, 2.25)]),
     ],
 )  # fmt: skip

@@ -145,6 +145,19 @@ LINES = {
         [(0, 2.5), (50, 2.25)],
     ),
     "spanish": ("Época 1: pérdida 2.5, val pérdida 2.4\nÉpoca 2: pérdida 2.25, val pérdida 2.3\n", [(1, 2.5), (2, 2.25)]),
+    "model-card-table": (
+        "| Training Loss | Epoch | Step | Validation Loss |\n|:-------------:|:-----:|:----:|:---:|\n| No log        | 1.0   | 5  | 3.0 |\n"
+        "| 2.5        | 2.0   | 10  | 3.0 |\n| 2.25        | 3.0   | 20 | 2.9 |\n",
+        [(10, 2.5), (20, 2.25)],
+    ),
+    "notebook-table": (
+        "epoch     train_loss  valid_loss  time    \n1         2.5    0.61    00:10     \n2         2.25    0.51    00:10     \n",
+        [(1, 2.5), (2, 2.25)],
+    ),
+    "train-and-valid-words": (
+        "INFO train | epoch 1 | step 10 | loss 2.5\nINFO valid | epoch 1 | loss 9.0\nINFO train | epoch 1 | step 20 | loss 2.25\n",
+        [(10, 2.5), (20, 2.25)],
+    ),
     "loss-error": ("Loss error: 2.5\nLoss error: 2.25\n", [(1, 2.5), (2, 2.25)]),
     "cost": ("Epoch: 5 Cost: 2.5\nEpoch: 10 Cost: 2.25\n", [(5, 2.5), (10, 2.25)]),
     "train-and-test": ("Train loss: 2.5 | Test loss: 1.6\nTrain loss: 2.25 | Test loss: 1.5\n", [(1, 2.5), (2, 2.25)]),

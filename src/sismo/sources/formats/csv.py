@@ -16,6 +16,7 @@ from sismo.sources.rows import RowBuilder
 
 DELIMITERS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+_LONG = frozenset({"key", "metric", "tag", "variable", "metric_name"})
 _BARE = re.compile(r"[\w./-]+")
 _NO_NAME = re.compile(r"[={}\[\];]|:\s|\d\.\d|\s\d+$")
 """What stands in no column name but in every second line of a text log."""
@@ -82,7 +83,7 @@ def _is_header(cells: Sequence[str]) -> bool:
     if any(number(cell) is not None for cell in words):
         return False
     # A sentence with commas has no name that means anything here, or says too much in one cell.
-    return len(set(words)) == len(words) and any(meaning(cell).role != "metric" and cell.count(" ") < MAX_SPACES for cell in words)
+    return any(meaning(cell).role != "metric" and cell.count(" ") < MAX_SPACES for cell in words)
 
 
 def _is_data(line: str, delimiter: str, width: int) -> bool:
@@ -106,10 +107,20 @@ def _read(lines: Iterator[str]) -> Table:
                     break
                 continue
             delimiter = found[1]
-            header = _cells(line, delimiter)
+            header = _unique(_cells(line, delimiter))
             continue
         header = _row(builder, line, header, delimiter)
     return builder.table("ultralytics" if header is not None and any(cell.startswith("lr/pg") for cell in header) else "")
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Column names told apart: the second ``loss`` becomes ``loss.1``, as pandas has it."""
+    seen: dict[str, int] = {}
+    out: list[str] = []
+    for name in names:
+        out.append(f"{name}.{seen[name]}" if name in seen else name)
+        seen[name] = seen.get(name, 0) + 1
+    return out
 
 
 def _row(builder: RowBuilder, line: str, header: list[str], delimiter: str) -> list[str]:
@@ -126,12 +137,16 @@ def _row(builder: RowBuilder, line: str, header: list[str], delimiter: str) -> l
             value = number(cell.replace(",", "."))
         if value is not None:
             row[key or "index"] = value
+    named = next((cells[at] for at, key in enumerate(header) if key.lower() in _LONG and at < len(cells) and cells[at]), "")
+    if named and "value" in row:
+        # Long form: one metric a row, its name in a column of its own.
+        row[named] = row.pop("value")
     if row:
         builder.add(row)
         return header
     if _is_header(cells) and set(cells) & set(header):
         builder.mark("run", name="", header=True)
-        return cells
+        return _unique(cells)
     builder.skipped += bool(line.strip())
     return header
 

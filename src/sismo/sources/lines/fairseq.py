@@ -26,7 +26,8 @@ def read(line: str, log: TextLog) -> bool:
         log.add(row)
         return True
     found = _SUMMARY.search(line)
-    return bool(found) and _summary(float(found[1]), found[2], log)
+    ours = found is not None and ("num_updates" in line or "gnorm" in line or _VALID.search(line) is not None)
+    return found is not None and ours and _summary(float(found[1]), found[2], log)
 
 
 def _summary(epoch: float, text: str, log: TextLog) -> bool:
