@@ -14,7 +14,7 @@ from sismo.sources.axis import Axis, find_axis
 from sismo.sources.base import Column, Table
 from sismo.sources.events import events_of, loss_scale_from, marks_of
 from sismo.sources.header import read_header
-from sismo.sources.keys import meaning, tokens
+from sismo.sources.keys import tokens
 from sismo.sources.naming import Naming, check_mapping, name_channels
 from sismo.sources.remarks import remarks
 from sismo.sources.split import Segment, split
@@ -189,8 +189,3 @@ def _series(
 
 def _resumes(segment: Segment, overlaps: Sequence[tuple[int, int, bool]]) -> list[Event]:
     return [Event(step, "resume", {"overlap": overlap, "marked": marked}) for step, overlap, marked in overlaps]
-
-
-def column_roles(table: Table) -> dict[str, str]:
-    """What every column was taken for, for a listing of how the log was read."""
-    return {key: meaning(key).role for key in table.columns if not key.startswith("@")}

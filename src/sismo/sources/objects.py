@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from sismo.sources.keys import meaning
@@ -54,3 +55,21 @@ def is_config(record: Mapping[str, object]) -> bool:
     return bool(keys & _CONFIG_WORDS) or len(keys & {"learning_rate", "batch_size", "seed", "optimizer", "model", "max_steps",
     "warmup_steps", "fp16", "bf16",
                                                     "vocab_size", "gradient_accumulation_steps"}) >= 3  # fmt: skip
+
+
+def salvage(text: str) -> list[object]:
+    """The complete rows of the first list of objects in a JSON text that breaks off, decoded one after another."""
+    decoder = json.JSONDecoder()
+    rows: list[object] = []
+    start = text.find("[")
+    at = text.find("{", start + 1) if start >= 0 else -1
+    while at >= 0:
+        try:
+            row, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        rows.append(row)
+        at = text.find("{", end)
+        if text[end : at if at >= 0 else end].strip(" \r\n\t,"):
+            break
+    return rows

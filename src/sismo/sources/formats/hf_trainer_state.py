@@ -11,7 +11,7 @@ from typing import cast
 from sismo.errors import MalformedLog
 from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
-from sismo.sources.objects import add_record
+from sismo.sources.objects import add_record, salvage
 from sismo.sources.rows import RowBuilder, flatten
 
 FILE = "trainer_state.json"
@@ -72,7 +72,7 @@ def _table(label: str, text: str, config: Mapping[str, object]) -> Table:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        history: list[object] = salvage(text)
+        history: list[object] = salvage(text[max(0, text.find('"log_history"')) :])
         if not history:
             raise MalformedLog(label, "the JSON is cut off or broken before the first row of log_history; give a complete file") from None
         builder.notes.append(Note("partial-log", "the JSON is broken; {count} rows before the break were read", {"count": len(history)}))
@@ -91,24 +91,6 @@ def _table(label: str, text: str, config: Mapping[str, object]) -> Table:
         if not isinstance(row, dict) or not add_record(builder, cast("dict[str, object]", row)):
             builder.skipped += 1
     return builder.table()
-
-
-def salvage(text: str) -> list[object]:
-    """The complete rows of a list of objects that breaks off, decoded one after another."""
-    decoder = json.JSONDecoder()
-    start = text.find("[", max(0, text.find('"log_history"')))
-    rows: list[object] = []
-    at = text.find("{", start + 1) if start >= 0 else -1
-    while at >= 0:
-        try:
-            row, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            break
-        rows.append(row)
-        at = text.find("{", end)
-        if text[end : at if at >= 0 else end].strip(" \r\n\t,"):
-            break
-    return rows
 
 
 FORMAT = HfTrainerState()

@@ -11,7 +11,7 @@ from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.keys import is_loss
 from sismo.sources.numbers import value_of
-from sismo.sources.objects import add_record
+from sismo.sources.objects import add_record, salvage
 from sismo.sources.rows import RowBuilder, flatten
 
 MAX_DEPTH = 4
@@ -37,7 +37,7 @@ class JsonDocument(Format):
         try:
             document: object = json.loads(text)
         except (ValueError, RecursionError):
-            document = rows = _salvage(text)
+            document = rows = salvage(text)
             if not rows:
                 raise MalformedLog(
                     content.label, "the JSON is cut off or broken and no complete row could be read; give a complete file"
@@ -99,22 +99,6 @@ def _columns_in(document: object, depth: int) -> Mapping[str, Sequence[object]] 
 def _settings(builder: RowBuilder, document: dict[str, object]) -> None:
     simple = {key: value for key, value in flatten(document, depth=2).items() if isinstance(value, str | int | float | bool)}
     builder.config.update(dict(list(simple.items())[:200]))
-
-
-def _salvage(text: str) -> list[object]:
-    decoder = json.JSONDecoder()
-    rows: list[object] = []
-    at = text.find("{", text.find("[") + 1 if "[" in text else 0)
-    while at >= 0:
-        try:
-            row, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            break
-        rows.append(row)
-        at = text.find("{", end)
-        if text[end : at if at >= 0 else end].strip(" \r\n\t,"):
-            break
-    return rows
 
 
 FORMAT = JsonDocument()
