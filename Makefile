@@ -55,7 +55,7 @@ examples: $(STAMP) ## write the example logs again (deterministic)
 messages: $(STAMP) ## gather every sentence into the Spanish catalogue and compile it
 	$(BIN)/python tools/messages.py
 
-docs: $(STAMP) ## write docs/reference from the catalogue
+docs: $(STAMP) ## write docs/reference from the catalogue, and the real outputs in the README
 	$(BIN)/python tools/reference.py
 
 golden: $(STAMP) ## write the expected reports in tests/golden again; read the diff before committing it

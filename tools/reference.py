@@ -6,6 +6,8 @@ python tools/reference.py --check   say whether they are what would be written
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,8 @@ from sismo.records.channels import FAMILIES
 from sismo.signals.registry import detectors, thresholds
 from sismo.tree.catalogue import causes, trees
 
-FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "reference"
 
 
 def pages() -> dict[str, str]:
@@ -82,17 +85,31 @@ def _channels() -> Iterator[str]:
         yield f"| `{family.name}` | {family.unit} | {family.scope} | {family.about} | {family.record} |"
 
 
-def main() -> int:
-    """Returns 0, or with ``--check`` 1 when a page is out of date."""
-    if "--check" in sys.argv[1:]:
-        return int(
-            any(not (FOLDER / name).exists() or (FOLDER / name).read_text(encoding="utf-8") != text for name, text in pages().items())
-        )
+def readme() -> str:
+    """The README with its two outputs as they are now."""
+    logs = sorted(f"examples/{path.name}" for path in (ROOT / "examples").iterdir() if path.suffix != ".py")
+    report = _printed("examples/lightning-nan.csv").partition("\nThe path")[0]
+    table = _printed("--fail-on", "never", *logs).partition("\n\n")[0]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for opening, output in (("$ sismo diagnose examples/lightning-nan.csv", report), ("$ make demo", table)):
+        before, _, rest = text.partition(f"```\n{opening}\n")
+        text = f"{before}```\n{opening}\n{output.rstrip()}\n```{rest.partition('```')[2]}"
+    return text
+
+
+def _printed(*arguments: str) -> str:
+    environment = {**os.environ, "SISMO_LANG": "en", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "sismo", "diagnose", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False).stdout
+
+
+def main() -> None:
+    """Writes the pages and the README."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
-    return 0
+    (ROOT / "README.md").write_text(readme(), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

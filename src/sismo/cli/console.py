@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from sismo.report.page import Page
 
 _PROBE = "✖▲◆✔●○•└…·"
+_STAND_INS = {"−": "-", "±": "+-", "×": "x", "σ": "sigma", "“": '"', "”": '"', "«": '"', "»": '"', "¿": "", "¡": "", "─": "-"}
+"""What a stream gets that cannot encode the sign; the rest loses its accent."""
+
 _WIDEST = 100
 """Columns beyond which a wide terminal is not used: long lines are hard to read."""
 
@@ -103,7 +106,7 @@ def _fitting(text: str, stream: TextIO) -> str:
 def _plain(letter: str, stream: TextIO) -> str:
     import unicodedata
 
-    base = unicodedata.normalize("NFKD", letter)[0]
+    base = _STAND_INS[letter] if letter in _STAND_INS else unicodedata.normalize("NFKD", letter)[0]
     return base if _encodes(stream, base) else "?"
 
 
