@@ -89,7 +89,8 @@ def _losslint() -> str | None:
 
 def _machine() -> str:
     pinned = "one core (taskset)" if _pin() else "not pinned to a core"
-    return f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {pinned}"
+    load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    return f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {pinned}, load average at the start {load}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="write the table to docs/results.md")
     options = parser.parse_args(arguments)
+    machine = _machine()
     with tempfile.TemporaryDirectory() as name:
         long, short = Path(name) / "long.jsonl", Path(name) / "short.jsonl"
         write_log(long, options.rows)
@@ -117,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, met = _rows(timings, options.rows, size)
     header = ("what", "median s", "fastest s", "peak MB", "target")
     rounds = f"{options.repeats} rounds in turns for the long log, {3 * options.repeats} for the rest"
-    how = f"{_machine()}; {rounds}; one more round before them is thrown away."
+    how = f"{machine}; {rounds}; one more round before them is thrown away."
     ratio = _ratio(timings)
     print(how + "\n\n" + tables.plain(header, rows) + ("\n\n" + ratio if ratio else ""))
     if options.write:

@@ -34,7 +34,7 @@ def share(count: int, total: int) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f}" if 0 < value < 0.02 else f"{100 * value:.0f}"
+    return f"{100 * value:.1f}" if 0 < value < 0.02 or 0.98 < value < 1 else f"{100 * value:.0f}"
 
 
 def write_section(name: str, title: str, body: str, path: Path = RESULTS) -> None:
