@@ -25,7 +25,7 @@ class Text:
     """A sentence: an English template, and what fills it. ``str()`` gives the English sentence."""
 
     template: str
-    numbers: Mapping[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __str__(self) -> str:
         return self.template.format(**self.numbers)

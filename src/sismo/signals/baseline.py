@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.numeric import median
 from sismo.signals.rolling import TINY, TO_SIGMA, Floats, Moments, moments_pyramid, trailing_moments
 
 HISTORY = 1024
@@ -74,8 +75,8 @@ class Baseline:
 
     def restart(self, values: Floats) -> None:
         """The bulk of these rows is the new level; what was before no longer counts."""
-        middle = float(np.median(values))
-        scale = max(TO_SIGMA * float(np.median(np.abs(values - middle))), _RELATIVE_FLOOR * abs(middle), TINY)
+        middle = float(median(values))
+        scale = max(TO_SIGMA * float(median(np.abs(values - middle))), _RELATIVE_FLOOR * abs(middle), TINY)
         self._kept = values[np.abs(values - middle) <= max(self._confirm_z, self._sigma) * scale]
 
     def take(self, values: Floats) -> tuple[int, Verdict | None]:

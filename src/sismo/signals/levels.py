@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.numeric import median
 from sismo.records.types import Series
 
 _MAD_TO_SIGMA = 1.4826
@@ -21,7 +22,7 @@ def finite(series: Series) -> Series:
 
 def level(values: NDArray[np.float64]) -> float:
     """Median; NaN for nothing."""
-    return float(np.median(values)) if values.size else float("nan")
+    return median(values)
 
 
 def noise(values: NDArray[np.float64]) -> float:
@@ -31,7 +32,7 @@ def noise(values: NDArray[np.float64]) -> float:
     """
     if values.size < 3:
         return 0.0
-    return float(np.median(np.abs(np.diff(values)))) * _MAD_TO_SIGMA / 2**0.5
+    return median(np.abs(np.diff(values))) * _MAD_TO_SIGMA / 2**0.5
 
 
 def head(series: Series, rows: int) -> NDArray[np.float64]:

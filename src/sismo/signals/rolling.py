@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.numeric import median
+
 Floats = NDArray[np.float64]
 
 TO_SIGMA = 1.4826
@@ -117,11 +119,6 @@ def _join(first: Moments, second: Moments) -> Moments:
     delta *= after / total
     delta += mean
     return Moments(total, delta, squares, products)
-
-
-def median(values: Floats) -> float:
-    """Median as a plain float; NaN for no values."""
-    return float(np.median(values)) if values.size else float("nan")
 
 
 def mad(values: Floats) -> float:

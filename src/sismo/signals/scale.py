@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.numeric import median
 from sismo.records.types import Event, Series, Steps
 from sismo.signals.rolling import Floats
 from sismo.signals.trend import finite
@@ -88,7 +89,7 @@ def describe(
         return None
     start = min(int(known.min()), first_step if first_step is not None else int(known.min()))
     end = max(int(known.max()), last_step if last_step is not None else int(known.max()))
-    interval = float(np.median(np.diff(steps))) if steps.size > 2 else 1.0
+    interval = float(median(np.diff(steps))) if steps.size > 2 else 1.0
     searching = start <= _STARTUP or (values.size > 0 and float(values[0]) >= _SEARCH)
     horizon = start + max(_STARTUP, int(interval)) if searching else start - 1
     share = min(1.0, float(missed.sum()) / (end - start + 1))

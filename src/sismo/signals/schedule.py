@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sismo.records import numeric
+from sismo.records.numeric import median
 from sismo.records.types import Series, Steps
-from sismo.signals.rolling import Floats, median
+from sismo.signals.rolling import Floats
 from sismo.signals.swings import Swing, repeats, swings
 from sismo.signals.trend import finite
 
@@ -105,7 +107,7 @@ def describe(series: Series, jump: float = 0.05, rise: float = 0.2) -> Schedule 
     if len(clean) < 2:
         return None
     steps, values = clean.steps, clean.values
-    distinct: Floats = np.unique(values)
+    distinct = numeric.distinct(values)
     peak = float(np.max(values))
     same = _SAME * max(abs(peak), 1e-300)
     top = int(np.argmax(values >= peak - same))
@@ -190,9 +192,9 @@ def _is_staircase(steps: Steps, changes: Steps) -> bool:
     if changes.size < 3 or steps.size < 2 * changes.size:
         return False
     gaps = np.diff(steps[changes + 1])
-    middle = float(np.median(gaps))
-    off = np.abs(gaps - middle) > max(0.02 * middle, float(np.median(np.diff(steps))))
-    return bool(np.count_nonzero(off) <= 0.1 * gaps.size) and middle >= 2.0 * float(np.median(np.diff(steps)))
+    middle = float(median(gaps))
+    off = np.abs(gaps - middle) > max(0.02 * middle, float(median(np.diff(steps))))
+    return bool(np.count_nonzero(off) <= 0.1 * gaps.size) and middle >= 2.0 * float(median(np.diff(steps)))
 
 
 def _jumps(steps: Steps, values: Floats, stairs: Steps | None, jump: float, grid: float, peak: float) -> tuple[list[Jump], tuple[int, ...]]:

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from sismo.records import numeric
+from sismo.records.numeric import median
 from sismo.records.types import Steps
 from sismo.signals.rolling import Floats
 
@@ -54,7 +56,8 @@ def _turns(values: Floats) -> Steps:
     signs = moved[moving] > 0.0
     turn = np.flatnonzero(signs[1:] != signs[:-1])
     ends = [0, values.size - 1] if not moving.size else [0, int(moving[0]), int(moving[-1]) + 1, values.size - 1]
-    return np.unique(np.concatenate([ends, moving[turn] + 1, moving[turn + 1]])).astype(np.int64)
+    rows = np.concatenate([ends, moving[turn] + 1, moving[turn + 1]]).astype(np.float64)
+    return numeric.distinct(rows).astype(np.int64)
 
 
 def repeats(steps: Steps, values: Floats, ups: Sequence[Swing]) -> tuple[Swing, ...]:
@@ -69,14 +72,14 @@ def repeats(steps: Steps, values: Floats, ups: Sequence[Swing]) -> tuple[Swing, 
         dropped = values[ups[0].start - 1] - values[ups[0].start] > 0.5 * ups[0].gain  # a resume that begins the schedule anew
         return tuple(ups) if not dropped and _repeats_the_start(steps, values, ups[0]) else ()
     gaps = np.diff(np.concatenate([[float(steps[0])], begins]))
-    slack = float(np.median(np.diff(steps)))
+    slack = float(median(np.diff(steps)))
     later = gaps[1:]
-    even = bool(np.all(np.abs(later - np.median(later)) <= _EVEN * np.median(later) + slack))
+    even = bool(np.all(np.abs(later - median(later)) <= _EVEN * median(later) + slack))
     # The first cycle may be longer by a warmup, or shorter where the log begins in its middle.
-    if even and gaps[0] <= 1.5 * float(np.median(later)) and (len(ups) > 2 or gaps[0] >= 0.5 * float(np.median(later))):
+    if even and gaps[0] <= 1.5 * float(median(later)) and (len(ups) > 2 or gaps[0] >= 0.5 * float(median(later))):
         return tuple(ups)
     ratios = gaps[1:] / gaps[:-1]
-    middle = float(np.median(ratios))
+    middle = float(median(ratios))
     multiplying = middle > 1.2 and bool(np.all(np.abs(ratios - middle) <= _EVEN * middle + slack / gaps[:-1]))
     return tuple(ups) if multiplying else ()
 

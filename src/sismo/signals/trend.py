@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sismo.records.numeric import median
 from sismo.records.types import Series
-from sismo.signals.rolling import Floats, median
+from sismo.signals.rolling import Floats
 
 _LEAST = 8
 """Points below which no trend is claimed: with 8, z passes 1.96 for a nearly ordered series only."""
@@ -123,8 +124,9 @@ def smoothed(values: Floats) -> Floats:
     if count < 5:
         return values
     half = 1 if count < 25 else 2
-    padded = np.concatenate([np.full(half, np.nan), values, np.full(half, np.nan)])
-    return np.asarray(np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1), dtype=np.float64)
+    middle = np.sort(np.lib.stride_tricks.sliding_window_view(values, 2 * half + 1), axis=1)[:, half]
+    ends = [(median(values[: place + half + 1]), median(values[-(place + half + 1) :])) for place in range(half)]
+    return np.concatenate([[left for left, _ in ends], middle, [right for _, right in reversed(ends)]])
 
 
 def minimum(series: Series) -> tuple[int, float] | None:

@@ -56,7 +56,7 @@ class Observation:
     end: int | None = None
     strength: float = 1.0
     channel: str = ""
-    numbers: Mapping[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
     missing: str = ""
     signal: str = ""
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import LOSS_SCALE, LR
+from sismo.records.numeric import median
 from sismo.records.types import Event, Header, Note, Run, Series, Steps, Values
 from sismo.signals import scale as scales
 from sismo.signals import schedule as schedules
@@ -69,7 +70,7 @@ class _Column:
 
     def interval(self) -> float:
         steps = self.steps[: min(self.rows, _INTERVAL_ROWS)]
-        return max(float(np.median(np.diff(steps))), 1.0) if steps.size > 1 else 1.0
+        return max(float(median(np.diff(steps))), 1.0) if steps.size > 1 else 1.0
 
     def finite(self) -> Series:
         return self.cached("finite", lambda: finite(self.series()))

@@ -52,7 +52,7 @@ def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[C
     known, causes = catalogue.nodes(), catalogue.causes()
     path: dict[str, Visit] = {}
     leaves: dict[str, Cause] = {}
-    pending = [root for tree in reversed(catalogue.trees().values()) for root in reversed(tree.roots)]
+    pending = [root for tree in catalogue.trees().values() for root in tree.roots][::-1]
     while pending:
         name = pending.pop()
         if name in causes:

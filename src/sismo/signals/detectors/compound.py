@@ -119,7 +119,13 @@ def _val_explodes_as_lr_rises(view: View) -> Observation:
         rate = lr.at(step)
         size = norm.at(step)
         usual = level(norm.values[norm.steps < step])
-        if now > 2.5 * before > 0 and rate is not None and rate > 0.5 * float(lr.values.max()) and size is not None and size > 10 * usual > 0:
+        if (
+            now > 2.5 * before > 0
+            and rate is not None
+            and rate > 0.5 * float(lr.values.max())
+            and size is not None
+            and size > 10 * usual > 0
+        ):
             leaps.append(step)
     return present(leaps[0], leaps[-1], channel=LOSS_VAL, count=len(leaps)) if leaps else absent(LOSS_VAL)
 
@@ -144,7 +150,9 @@ def _language_near_zero(view: View) -> Observation:
     first, last = float(loss.values[:3].max()), end_level(loss)
     below = np.nonzero(loss.values < 0.1)[0]
     found = _is_language(view) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size
-    return present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if found else absent(LOSS_TRAIN)
+    return (
+        present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if found else absent(LOSS_TRAIN)
+    )
 
 
 def _language_both(view: View) -> Observation:

@@ -78,7 +78,7 @@ def _overfit(view: View, enough: float) -> Observation:
     val, low, rise = found
     rest = val.values[low + 1 :]
     rough = noise(val.values[low:]) / float(val.values[low])
-    lasting = float(np.mean(rest > val.values[low] * (1 + enough / 3))) >= 0.8
+    lasting = int(np.count_nonzero(rest > float(val.values[low]) * (1 + enough / 3))) >= 0.8 * rest.size
     trend = rest.size < 5 or mann_kendall(val.values[low:][-200:]) > 1.0
     if rise < max(enough, 2 * rough if rest.size >= 5 else 0.0) or not (lasting and trend):
         return absent(val.channel, rise=rise)
@@ -116,7 +116,9 @@ def _val_flat(view: View) -> Observation:
         return unknown(LOSS_VAL)
     late = val.values[len(val) // 2 :]
     still = abs(level(late[-2:]) - level(late[:2])) < 0.01 * abs(level(late))
-    return present(int(val.steps[len(val) // 2]), int(val.steps[-1]), channel=val.channel, level=level(late)) if still else absent(val.channel)
+    return (
+        present(int(val.steps[len(val) // 2]), int(val.steps[-1]), channel=val.channel, level=level(late)) if still else absent(val.channel)
+    )
 
 
 def _nonfinite(view: View) -> list[Observation]:
@@ -226,7 +228,9 @@ def _near_zero(view: View) -> Observation:
         return absent(LOSS_TRAIN)
     below = np.nonzero(loss.values < 0.1)[0]
     small = first >= 0.5 and last < 0.1 and last < 0.1 * first and below.size
-    return present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if small else absent(LOSS_TRAIN)
+    return (
+        present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if small else absent(LOSS_TRAIN)
+    )
 
 
 def _no_val(view: View) -> Observation:

@@ -14,9 +14,15 @@ from sismo.signals.trend import mann_kendall, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
-_TREND_STEPS = Threshold("trend-steps", 200, 200, "step", "stability tree, S4.Q1", "Window at the end of the log in which a rise is looked for.")
-_TREND_Z = Threshold("trend-z", 1.96, 1.96, "σ", "FINDINGS: Mann-Kendall on 20 block means, no false alarm", "Significance of a rise (Mann-Kendall z).")
-_TREND_RISE = Threshold("trend-rise", 0.05, 0.0, "share", "FINDINGS: Theil-Sen rise over 5 % in 200 steps", "Size of a rise over the window.")
+_TREND_STEPS = Threshold(
+    "trend-steps", 200, 200, "step", "stability tree, S4.Q1", "Window at the end of the log in which a rise is looked for."
+)
+_TREND_Z = Threshold(
+    "trend-z", 1.96, 1.96, "σ", "FINDINGS: Mann-Kendall on 20 block means, no false alarm", "Significance of a rise (Mann-Kendall z)."
+)
+_TREND_RISE = Threshold(
+    "trend-rise", 0.05, 0.0, "share", "FINDINGS: Theil-Sen rise over 5 % in 200 steps", "Size of a rise over the window."
+)
 _STRICT = Threshold("trend-strict", 0, 1, "flag", "stability tree: monotone; FINDINGS: the longest strictly rising streak of any run was 9", "1 asks for a strictly monotone rise, 0 for a significant one.")  # fmt: skip
 _CHANCE = Threshold("chance-tolerance", 0.015, 0.015, "share", "chosen: a loss within 1.5 % of ln k carries under 1 % of a bit of skill at k = 2", "How near a loss must stay to ln k to count as chance.")  # fmt: skip
 _CLASSES = (2, 3, 4, 5, 10, 100, 1000)
@@ -40,7 +46,11 @@ def _rising(view: View) -> Observation:
         strict = strictly_rising(loss, steps)
         if strict is None:
             return unknown(f"{steps} steps of loss")
-        return present(int(loss.steps[-1]) - steps, int(loss.steps[-1]), channel=LOSS_TRAIN, rise=float("nan"), z=float("nan")) if strict else absent(LOSS_TRAIN, z=0.0)
+        return (
+            present(int(loss.steps[-1]) - steps, int(loss.steps[-1]), channel=LOSS_TRAIN, rise=float("nan"), z=float("nan"))
+            if strict
+            else absent(LOSS_TRAIN, z=0.0)
+        )
     trend = view.trend(LOSS_TRAIN)
     if trend is None:
         return unknown(f"{steps} steps of loss")
@@ -108,12 +118,17 @@ def _chance(view: View) -> Observation:
     quiet = noise(half) < 0.01 * abs(middle) if middle else False
     for classes in [known] if known else _CLASSES:
         chance = math.log(classes)
-        near = abs(middle - chance) <= (tolerance if classes == 2 or known else tolerance / 4) * chance and abs(first - chance) <= 5 * tolerance * chance
+        near = (
+            abs(middle - chance) <= (tolerance if classes == 2 or known else tolerance / 4) * chance
+            and abs(first - chance) <= 5 * tolerance * chance
+        )
         sure = classes == 2 or bool(known)
         stays = float(np.min(loss.values)) > 0.75 * chance and level(np.abs(half - chance)) <= 3 * tolerance * chance
         if near and stays and (sure or (quiet and not _speaks(view))):
             strength = 1.0 if sure else 0.8
-            return present(int(loss.steps[0]), int(loss.steps[-1]), strength=strength, channel=LOSS_TRAIN, level=middle, classes=classes, chance=chance)
+            return present(
+                int(loss.steps[0]), int(loss.steps[-1]), strength=strength, channel=LOSS_TRAIN, level=middle, classes=classes, chance=chance
+            )
     return absent(LOSS_TRAIN)
 
 
@@ -137,7 +152,11 @@ def _plateau(view: View) -> Observation:
     blocks = np.array([float(np.mean(block)) for block in np.array_split(late, 20)])
     still = fell < 0.01 or (mann_kendall(blocks) > -1.96 and fell < 0.05)
     learned = end_level(loss) < 0.95 * float(loss.values[0])
-    return present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last) if still and fell > -0.05 and learned else absent(LOSS_TRAIN)
+    return (
+        present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last)
+        if still and fell > -0.05 and learned
+        else absent(LOSS_TRAIN)
+    )
 
 
 def _above_start(view: View) -> Observation:
@@ -182,7 +201,11 @@ def _u_turn(view: View) -> Observation:
     first, least, last = float(loss.values[0]), float(loss.values[low]), float(climb[-1])
     smooth = float(np.mean(np.diff(climb) > 0)) >= 0.9 and float(np.mean(np.diff(loss.values[: low + 1]) < 0)) >= 0.9
     deep = 0 < least < 0.3 * first and last > 3 * least and last > 0.3 * first
-    return present(int(loss.steps[low]), int(loss.steps[-1]), channel=LOSS_TRAIN, least=least, last=last) if smooth and deep else absent(LOSS_TRAIN)
+    return (
+        present(int(loss.steps[low]), int(loss.steps[-1]), channel=LOSS_TRAIN, least=least, last=last)
+        if smooth and deep
+        else absent(LOSS_TRAIN)
+    )
 
 
 def _norm_piles_up(view: View) -> Observation:
@@ -194,9 +217,12 @@ def _norm_piles_up(view: View) -> Observation:
     x = np.arange(values.size, dtype=np.float64)
     if float(np.std(values)) == 0.0:
         return absent(GRAD_NORM_PRE)
-    fit = float(np.corrcoef(x, values)[0, 1])
+    x, y = x - x.mean(), values - values.mean()
+    fit = float(x @ y) / float((x @ x) * (y @ y)) ** 0.5
     grows = float(values[-1]) > 5 * max(float(values[0]), 1e-30)
-    found = present(int(norm.steps[0]), int(norm.steps[values.size - 1]), channel=GRAD_NORM_PRE, first=float(values[0]), last=float(values[-1]))
+    found = present(
+        int(norm.steps[0]), int(norm.steps[values.size - 1]), channel=GRAD_NORM_PRE, first=float(values[0]), last=float(values[-1])
+    )
     return found if fit > 0.95 and grows else absent(GRAD_NORM_PRE)
 
 
@@ -219,7 +245,9 @@ def _collapse(view: View) -> Observation:
     width = max(3, len(loss) // 50)
     earlier = values[max(0, start - width - 20) : max(1, start - width)]
     fell = earlier.size >= 3 and ends < 0.05 * level(earlier) and level(earlier) > 0.3 and not view.family("loss_term")
-    found = present(int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, before=level(earlier) if earlier.size else 0.0, after=ends)
+    found = present(
+        int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, before=level(earlier) if earlier.size else 0.0, after=ends
+    )
     return found if fell else absent(LOSS_TRAIN)
 
 

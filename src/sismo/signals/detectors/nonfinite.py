@@ -77,7 +77,11 @@ def _once_an_epoch(view: View, loss: Series, bad: np.ndarray) -> Observation:
     """Isolated non-finite rows at even distances, as the short last batch of every epoch makes them."""
     steps = loss.steps[bad]
     gaps = np.diff(steps)
-    even = gaps.size >= 2 and float(gaps.min()) > 2 * loss.interval and float(gaps.max() - gaps.min()) <= 0.05 * float(gaps.mean()) + loss.interval
+    even = (
+        gaps.size >= 2
+        and float(gaps.min()) > 2 * loss.interval
+        and float(gaps.max() - gaps.min()) <= 0.05 * float(gaps.mean()) + loss.interval
+    )
     return present(int(steps[0]), int(steps[-1]), channel=LOSS_TRAIN, period=float(gaps.mean())) if even else absent(LOSS_TRAIN)
 
 

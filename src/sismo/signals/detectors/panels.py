@@ -14,16 +14,36 @@ from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
 _DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "FINDINGS: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
-_HEADS = Threshold("dead-heads-share", 0.25, 0.25, "share", "FINDINGS: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal.")
+_HEADS = Threshold(
+    "dead-heads-share", 0.25, 0.25, "share", "FINDINGS: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal."
+)
 _DEAD_UNITS = Threshold("dead-units-share", 0.5, 0.5, "share", "SageMaker Debugger: over half of the units; healthy is about 5 %", "Share of dead units that is abnormal.")  # fmt: skip
 _ACT_GROWTH = Threshold("activation-at-start", 5, 5, "×", "TREE preflight 5: same order at step 0 and 100; FINDINGS: 5× a baseline", "Activation at step 0 over that at step 100.")  # fmt: skip
-_NEAR_LIMIT = Threshold("activation-near-limit", 32752, 32752, "1", "FIELD detector 6: half of 65504", "Largest activation that is near the fp16 limit.")
-_WEIGHTS = Threshold("weight-norm-change", 2, 2, "×", "stability tree, S4.Q3; FINDINGS: only after step 300", "Change of a group's weight norm over 200 steps.")
+_NEAR_LIMIT = Threshold(
+    "activation-near-limit", 32752, 32752, "1", "FIELD detector 6: half of 65504", "Largest activation that is near the fp16 limit."
+)
+_WEIGHTS = Threshold(
+    "weight-norm-change",
+    2,
+    2,
+    "×",
+    "stability tree, S4.Q3; FINDINGS: only after step 300",
+    "Change of a group's weight norm over 200 steps.",
+)
 _LOGIT = Threshold("head-max-logit", 100, 100, "1", "Kimi K2: τ = 100", "Attention logit that is too large.")
 _ZERO = Threshold("zero-gradient-share", 0.1, 0.1, "share", "FIELD detector 7: over 5 to 10 % flushed", "Share of zero gradient entries that points at underflow.")  # fmt: skip
 _UPDATE = Threshold("update-ratio-high", 1e-2, 1e-2, "1", "FIELD detector 12", "Update-to-weight ratio that is too large.")
-_RMS = Threshold("adam-rms", 2.3, 2.3, "1", "StableAdamW: RMS_t ≥ 2.3 precedes spikes by 1 to 8 steps", "Adam's RMS_t from which v lags behind the gradient.")
-_ROUNDING = Threshold("update-ratio-bf16", 2.0**-8, 2.0**-8, "1", "bf16 has 8 significand bits", "Update under this share of a weight is lost in bf16.")
+_RMS = Threshold(
+    "adam-rms",
+    2.3,
+    2.3,
+    "1",
+    "StableAdamW: RMS_t ≥ 2.3 precedes spikes by 1 to 8 steps",
+    "Adam's RMS_t from which v lags behind the gradient.",
+)
+_ROUNDING = Threshold(
+    "update-ratio-bf16", 2.0**-8, 2.0**-8, "1", "bf16 has 8 significand bits", "Update under this share of a weight is lost in bf16."
+)
 
 
 def _members(family: str, rule: Callable[[View, list[Series]], Observation]) -> Callable[[View], Observation]:
@@ -60,7 +80,9 @@ def _first_past(series: Series, bound: float, above: bool) -> int:
 def _peaks_over(family: str, limit: str) -> Callable[[View], Observation]:
     def rule(view: View, found: list[Series]) -> Observation:
         bound = view.limit(limit)
-        hits = [(int(series.steps[int(np.argmax(series.values > bound))]), series) for series in found if bool((series.values > bound).any())]
+        hits = [
+            (int(series.steps[int(np.argmax(series.values > bound))]), series) for series in found if bool((series.values > bound).any())
+        ]
         if not hits:
             return absent(family)
         step, series = min(hits, key=lambda hit: hit[0])
@@ -111,7 +133,9 @@ def _vanishing(view: View, found: list[Series]) -> Observation:
         return unknown("grad_norm_group of two blocks")
     first, last = level(found[0].values[:20]), level(found[-1].values[:20])
     ratio = first / last if last > 0 else math.inf
-    return present(int(found[0].steps[0]), channel=found[0].channel, ratio=ratio) if ratio < 1e-3 else absent("grad_norm_group", ratio=ratio)
+    return (
+        present(int(found[0].steps[0]), channel=found[0].channel, ratio=ratio) if ratio < 1e-3 else absent("grad_norm_group", ratio=ratio)
+    )
 
 
 def _log_z(view: View) -> Observation:
@@ -150,7 +174,11 @@ def _rank_first(view: View) -> Observation:
     ranks = [series for series in view.family("loss_rank") if len(series)]
     if len(ranks) < 2:
         return unknown("loss_rank")
-    lost = [(int(series.steps[int(np.argmax(~np.isfinite(series.values)))]), series.channel) for series in ranks if not bool(np.isfinite(series.values).all())]
+    lost = [
+        (int(series.steps[int(np.argmax(~np.isfinite(series.values)))]), series.channel)
+        for series in ranks
+        if not bool(np.isfinite(series.values).all())
+    ]
     if not lost:
         return absent("loss_rank")
     step, channel = min(lost)
@@ -176,7 +204,7 @@ def _checkpoints(view: View) -> Observation:
     saved = [event.step for event in view.events if event.kind == "checkpoint"]
     if every is None and len(saved) < 2:
         return unknown("checkpoint_every")
-    gap = every if every is not None else int(np.median(np.diff(saved)))
+    gap = every if every is not None else int(level(np.diff(np.array(saved, dtype=np.float64))))
     return present(every=gap) if gap <= 200 else absent(every=gap)
 
 
@@ -204,7 +232,7 @@ DETECTORS = (
     _seen("batch-without-labels", "batch", _batch("label_share", lambda v: v == 0), "the batch at step {start} has no token that carries loss ({count} such)", "every recorded batch has labels"),
     _seen("batch-fully-masked-row", "batch", _batch("masked_rows", lambda v: v > 0), "the batch at step {start} has a row with every key masked", "no recorded row is fully masked"),
     _seen("batch-repeats", "batch", _batch("repeats", lambda v: v >= 3), "the batch at step {start} was seen {value:.0f} times in 20 steps", "batches do not repeat"),
-    _seen("batch-is-rare", "batch", _batch("rarity", lambda v: v > 6 * max(float(np.median(v)), 1e-12)), "the batch at step {start} holds far rarer tokens than the others", "no batch is far rarer than the others"),
+    _seen("batch-is-rare", "batch", _batch("rarity", lambda v: v > 6 * max(level(v), 1e-12)), "the batch at step {start} holds far rarer tokens than the others", "no batch is far rarer than the others"),
     _seen("loss-under-entropy-floor", "batch", _batch("under_floor", lambda v: v > 0), "the validation loss is under the entropy of the corpus from step {start}", "the loss stays over the entropy of the corpus"),
     _seen("rank-nonfinite-first", "loss_rank", _rank_first, "rank {rank} is non-finite first, at step {start}", "no rank is non-finite before the others"),
     Detector("replicas-part", ("events.probe",), _event("replica checksum", "replicas", "differ"), "the replicas' weights differ at step {start}", "the replicas agree", "record with sismo.Recorder on every rank"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -132,7 +133,7 @@ def _norm_is_scaled(view: View) -> Observation:
     middle = level(norm.values)
     if middle < 1024:
         return absent(GRAD_NORM_PRE)
-    power = 2.0 ** np.round(np.log2(middle))
+    power = 2.0 ** round(math.log2(middle))
     close = float(np.mean(np.abs(norm.values / power - 1) < 0.01))
     return present(int(norm.steps[0]), channel=GRAD_NORM_PRE, norm=middle) if close > 0.8 else absent(GRAD_NORM_PRE)
 

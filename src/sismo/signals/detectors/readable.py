@@ -6,7 +6,9 @@ from sismo.records.channels import LOSS_TRAIN
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
-_MIN_ROWS = Threshold("min-rows", 20, 20, "row", "20 points are the least that a robust scale holds on", "Fewer rows of loss than this are not judged.")
+_MIN_ROWS = Threshold(
+    "min-rows", 20, 20, "row", "20 points are the least that a robust scale holds on", "Fewer rows of loss than this are not judged."
+)
 
 
 def _readable(view: View) -> Observation:

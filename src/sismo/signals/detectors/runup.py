@@ -10,7 +10,14 @@ from sismo.signals.levels import level, noise
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
-_NORM_GROWTH = Threshold("runup-norm-growth", 10, 10, "×", "CAUSES: norm ×10 and more before the loss moves", "Growth of the gradient norm before a failure that counts as a run-up.")
+_NORM_GROWTH = Threshold(
+    "runup-norm-growth",
+    10,
+    10,
+    "×",
+    "CAUSES: norm ×10 and more before the loss moves",
+    "Growth of the gradient norm before a failure that counts as a run-up.",
+)
 _LOSS_GROWTH = Threshold("runup-loss-growth", 1.5, 1.5, "×", "chosen: half as much again is outside any noise that still trains", "Growth of the loss before a failure that counts as a run-up.")  # fmt: skip
 _ROWS = 20
 """A run-up is looked for in so many rows before the failure; a divergence at a usable learning rate takes 1 to 10 steps."""
@@ -43,7 +50,7 @@ def _growth(series: Series, step: int) -> tuple[float, int, float, float] | None
     top = int(np.argmax(recent))
     rising = np.nonzero(recent > max(base * 1.2, base + 3 * noise(earlier[-100:])))[0]
     start = int(steps[-window:][rising[0]]) if rising.size else step
-    lasts = float(np.median(recent[-2:])) >= 0.5 * float(recent[top])
+    lasts = level(recent[-2:]) >= 0.5 * float(recent[top])
     growth = float(recent[top]) / base if base > 0 and lasts else 1.0
     return growth, start, base, float(recent[top])
 
@@ -66,7 +73,14 @@ def _runup(view: View, channel: str, enough: float) -> Observation:
         return unknown(channel if series is None else f"rows of {channel} before step {step}")
     growth, start, base, top = found
     if growth < enough:
-        leading = next((s for s in view.spikes(channel) if s.rows >= 3 and s.z >= 8 and s.end < step <= s.end + 3 * (series.interval if series else 1)), None)
+        leading = next(
+            (
+                s
+                for s in view.spikes(channel)
+                if s.rows >= 3 and s.z >= 8 and s.end < step <= s.end + 3 * (series.interval if series else 1)
+            ),
+            None,
+        )
         if leading is None:
             return absent(channel)
         growth, start, base, top = leading.peak / leading.before if leading.before > 0 else 1.0, leading.start, leading.before, leading.peak

@@ -12,8 +12,17 @@ from sismo.signals.schedule import Jump, Schedule
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
-_START = Threshold("lr-start-share", 0.5, 0.5, "share", "TREE: LR[0] over half of its maximum", "First LR over the peak LR from which there was no warmup.")
-_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "FINDINGS: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")
+_START = Threshold(
+    "lr-start-share", 0.5, 0.5, "share", "TREE: LR[0] over half of its maximum", "First LR over the peak LR from which there was no warmup."
+)
+_JUMP = Threshold(
+    "lr-jump",
+    0.05,
+    0.0,
+    "share",
+    "FINDINGS: one-step change over 5 %",
+    "One-row change of the LR, off its schedule, that counts as a jump.",
+)
 _TINY = Threshold("lr-tiny", 7e-7, 1e-6, "1", "chosen: below what fine-tuning and RL recipes use (1e-6 and up)", "A peak LR under this moves nothing that a half-precision weight can hold.")  # fmt: skip
 _EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "CAUSES: floor reached at 1/N of the run", "Share of the run before which an LR that fell to 0 came down too early.")  # fmt: skip
 _NORM_SPIKE = Threshold("early-norm-spike", 5, 10, "×", "three-failures, failure 2: 10 to 50×; measured 10 to 22× at LR 0.1", "Gradient norm in the first steps over its steady level.")  # fmt: skip
@@ -112,7 +121,7 @@ def _loss_v_early(view: View) -> Observation:
 
 def _climb(values: np.ndarray) -> tuple[float, int]:
     """Largest rise of the running median of three over its own minimum so far, and where it peaks."""
-    smooth = np.median(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1)
+    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1)[:, 1]
     rises = smooth - np.minimum.accumulate(smooth)
     place = int(np.argmax(rises))
     return float(rises[place]), place + 1

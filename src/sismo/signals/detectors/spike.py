@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
@@ -11,13 +13,24 @@ from sismo.signals.types import Detector, Observation, State, Threshold, absent,
 from sismo.signals.view import View
 
 _WINDOW = Threshold("spike-window", 100, 100, "row", "stability tree, S2.Q1", "Rows of baseline before a step that may be a spike.")
-_SIGMA = Threshold("spike-sigma", 3, 3, "σ", "stability tree, S2.Q1", "A loss this far above the mean of its window is nominated as a spike.")
+_SIGMA = Threshold(
+    "spike-sigma", 3, 3, "σ", "stability tree, S2.Q1", "A loss this far above the mean of its window is nominated as a spike."
+)
 _CONFIRM = Threshold("spike-confirm-z", 5, 0, "MAD σ", "FINDINGS: 3σ alone fires 0.84 times per 1,000 healthy steps, MAD z > 5 never", "Robust deviation that confirms a nominated spike; 0 takes every nomination.")  # fmt: skip
-_RECOVER = Threshold("spike-recover-sigma", 0.5, 0.5, "σ", "stability tree, S2.Q2", "A spike has recovered when the loss is back within this of its mean.")
+_RECOVER = Threshold(
+    "spike-recover-sigma", 0.5, 0.5, "σ", "stability tree, S2.Q2", "A spike has recovered when the loss is back within this of its mean."
+)
 _RECOVER_STEPS = Threshold("spike-recover-steps", 50, 50, "step", "stability tree, S2.Q2", "Steps that a spike has to recover in.")
 _PROMINENCE = Threshold("spike-prominence", 2, 0, "×", "heavy-tailed healthy losses have neighbours of the same height", "How far a spike must stand above the other excursions of its run.")  # fmt: skip
 _NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; FINDINGS: a realistic tail batch gives 3.1 to 3.8, healthy at most 2.4", "Gradient norm at a spike over its moving mean.")  # fmt: skip
-_LR_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "FINDINGS: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")
+_LR_JUMP = Threshold(
+    "lr-jump",
+    0.05,
+    0.0,
+    "share",
+    "FINDINGS: one-step change over 5 %",
+    "One-row change of the LR, off its schedule, that counts as a jump.",
+)
 _SPIKE_LIMITS = (_WINDOW, _SIGMA, _CONFIRM, _RECOVER, _RECOVER_STEPS, _PROMINENCE)
 
 
@@ -53,7 +66,7 @@ def _worst(spikes: list[Spike]) -> Spike:
     return max(spikes, key=lambda s: (s.recovered is False, s.z))
 
 
-def _numbers(spike: Spike) -> dict[str, object]:
+def _numbers(spike: Spike) -> dict[str, Any]:
     return {"peak": spike.peak, "before": spike.before, "z": spike.z, "at": spike.peak_step}
 
 
@@ -180,7 +193,7 @@ def _accelerate(view: View) -> Observation:
     crowding = (float(places.mean()) - 0.5) * (12 * len(spikes)) ** 0.5
     heights = np.array([s.z for s in spikes])
     half = len(spikes) // 2
-    higher = float(np.median(heights[half:])) >= float(np.median(heights[:half]))
+    higher = level(heights[half:]) >= level(heights[:half])
     found = present(spikes[0].start, spikes[-1].end, channel=LOSS_TRAIN, count=len(spikes))
     return found if crowding > 2.6 and higher else absent(LOSS_TRAIN)
 

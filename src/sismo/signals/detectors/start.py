@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def _against_guess(view: View, kind: str) -> Observation:
         "over": gap > view.limit("first-loss-over"),
         "under": gap < -view.limit("first-loss-under"),
     }[kind]
-    numbers = {"loss": value, "guess": guess, "vocab": vocabulary}
+    numbers: dict[str, Any] = {"loss": value, "guess": guess, "vocab": vocabulary}
     return present(step, channel=LOSS_TRAIN, **numbers) if holds else absent(LOSS_TRAIN, **numbers)
 
 
