@@ -1,7 +1,7 @@
 """sismo: a seismograph for neural-network training runs.
 
-    run = sismo.load("trainer_state.json")
-    print(sismo.diagnose(run).verdict)
+run = sismo.load("trainer_state.json")
+print(sismo.diagnose(run).verdict)
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ Sentences are templates with the numbers beside them, so that a renderer can tra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sismo.records.channels import FAMILIES
-from sismo.records.types import Run
+from sismo.records.types import NOTHING, Run
 from sismo.signals.types import Detector, Observation, State
 from sismo.tree.types import Answer, Diagnosis, Finding, Visit
 
@@ -20,19 +20,17 @@ _LIKELY = 0.5
 """Confidence from which a verdict says 'is' instead of 'probably', and 'probably' instead of 'possibly'."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A sentence: an English template, and what fills it. ``str()`` gives the English sentence."""
 
     template: str
-    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
+    numbers: Mapping[str, object] = NOTHING
 
     def __str__(self) -> str:
         return self.template.format(**self.numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceItem:
+class EvidenceItem(NamedTuple):
     """One piece of evidence: the sentence, the signal and channel behind it, and the steps that it spans."""
 
     signal: str
@@ -42,8 +40,7 @@ class EvidenceItem:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CauseItem:
+class CauseItem(NamedTuple):
     """One cause as it is printed. ``consequence_of`` and ``twins`` hold ids of other causes."""
 
     id: str
@@ -65,8 +62,7 @@ class CauseItem:
     twins: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WalkItem:
+class WalkItem(NamedTuple):
     """One question on the walked path, with its answer and what that rests on."""
 
     id: str
@@ -76,8 +72,7 @@ class WalkItem:
     evidence: Sequence[EvidenceItem]
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownItem:
+class UnknownItem(NamedTuple):
     """One question that stayed open: what is missing, and the one thing to do to get it."""
 
     id: str
@@ -86,8 +81,7 @@ class UnknownItem:
     how: Text
 
 
-@dataclass(frozen=True, slots=True)
-class PostMortem:
+class PostMortem(NamedTuple):
     """Everything that is said about one run.
 
     ``healthy`` is True, False or None (could not be judged); ``severity`` is that of the worst finding or ``none``;

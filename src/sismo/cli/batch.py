@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sismo.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, SismoError
 
@@ -20,8 +19,7 @@ LEVELS = ("broken", "warning", "note", "never")
 _RANK = {"none": -1, "note": 0, "warning": 1, "broken": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """What came of a list of paths: a document per run, and a message per path that could not be read."""
 
     documents: Sequence[PostMortem]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,7 @@ def logged(draft: Draft, logger: Logger, *, name: str, header: Header | None = N
     known = header or Header(source="lab")
     return Run(
         path=f"lab:{name}",
-        header=replace(
-            known,
+        header=known._replace(
             name=name,
             vocab_size=draft.vocab if logger.vocab else None,
             dtype=draft.dtype,

@@ -6,11 +6,10 @@ Sources and the recorder emit these names and nothing else; the key that the log
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """What one kind of measurement is.
 
     Attributes:

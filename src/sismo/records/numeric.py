@@ -1,4 +1,4 @@
-"""Numbers without numpy's slow imports: ``np.median`` and ``np.unique`` load ``numpy.ma``, which costs as much as reading a thousand rows."""
+"""Numbers without slow imports: ``np.median`` and ``np.unique`` load ``numpy.ma``, which costs as much as reading a thousand rows."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import cast
 
@@ -49,12 +48,12 @@ def parts_in(folder: Path) -> list[tuple[int, int, Path]]:
 
 def header_to_json(header: Header) -> dict[str, object]:
     """The header as plain JSON values."""
-    return {one.name: getattr(header, one.name) for one in fields(header) if one.name != "status"}
+    return {name: value for name, value in header._asdict().items() if name != "status"}
 
 
 def header_from_json(data: Mapping[str, object], status: str | None) -> Header:
     """The header from a manifest; keys of a later minor version are ignored."""
-    known = {one.name for one in fields(Header)} - {"status"}
+    known = set(Header._fields) - {"status"}
     found = {key: value for key, value in data.items() if key in known}
     found.setdefault("source", "sismo-run")
     return Header(**found, status=status)  # pyright: ignore[reportArgumentType] - what a manifest holds is checked by its writer

@@ -7,7 +7,9 @@ that was not logged (absent from ``Series.steps``), and a channel that was never
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,9 @@ from sismo.records.numeric import median
 
 Steps = NDArray[np.int64]
 Values = NDArray[np.float64]
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
+"""An empty mapping that cannot be filled: the default of every free-form field."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +61,7 @@ class Series:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened at a step rather than being measured at every one.
 
     ``kind`` is one of ``overflow`` (data: ``scale_before``, ``scale_after``), ``skipped_step``, ``resume``, ``checkpoint``,
@@ -66,11 +70,10 @@ class Event:
 
     step: int
     kind: str
-    data: Mapping[str, object] = field(default_factory=dict[str, object])
+    data: Mapping[str, object] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """One remark on how a run was read: what was skipped, renamed, guessed or split.
 
     ``text`` is an English template; ``numbers`` fills it. ``code`` is stable and machine-readable.
@@ -78,14 +81,13 @@ class Note:
 
     code: str
     text: str
-    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
+    numbers: Mapping[str, object] = NOTHING
 
     def __str__(self) -> str:
         return self.text.format(**self.numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """What is known about a run besides its numbers. None means not known, never a default.
 
     Attributes:
@@ -115,7 +117,7 @@ class Header:
     step_unit: str = "step"
     objective: str | None = None
     status: str | None = None
-    config: Mapping[str, object] = field(default_factory=dict[str, object])
+    config: Mapping[str, object] = NOTHING
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -65,7 +64,7 @@ class RunWriter:
                 stored = manifest.get("header")
                 header = header or header_from_json(stored if isinstance(stored, dict) else {}, None)  # pyright: ignore[reportUnknownArgumentType]
             assert header is not None
-            self.header = replace(header, status="running")
+            self.header = header._replace(status="running")
             self._pending, self._next = self._recover()
             self._write_manifest("running")
             # Unbuffered: one write per row goes to the operating system, which keeps it when this process dies.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from sismo.report.page import TONES, Page
+from sismo.report.plain import plain
 from sismo.signals.types import Detector, Threshold
 from sismo.tree.types import Cause, Node
 
@@ -81,7 +81,8 @@ def threshold(limit: Threshold, users: Sequence[str], page: Page) -> str:
 
 def render_json(kind: str, entry: Node | Cause | Threshold, version: str, **more: object) -> str:
     """The entry as data, with every field it has and whatever else is known of it."""
-    document = {"schema": SCHEMA, "sismo": version, "kind": kind, **asdict(entry), **more}
+    fields = {name: plain(value) for name, value in entry._asdict().items()}
+    document = {"schema": SCHEMA, "sismo": version, "kind": kind, **fields, **more}
     return json.dumps(document, indent=2, allow_nan=False)
 
 

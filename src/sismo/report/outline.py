@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import groupby
 
 from sismo.report.page import Page
+from sismo.report.plain import plain
 from sismo.tree.types import Node, Tree
 
 SCHEMA = "sismo.tree/1"
@@ -20,7 +20,7 @@ def render(trees: Sequence[Tree], page: Page) -> str:
 
 def render_json(trees: Sequence[Tree], version: str) -> str:
     """The trees as data, with every field of every question."""
-    return json.dumps({"schema": SCHEMA, "sismo": version, "trees": [asdict(tree) for tree in trees]}, indent=2, allow_nan=False)
+    return json.dumps({"schema": SCHEMA, "sismo": version, "trees": [plain(tree) for tree in trees]}, indent=2, allow_nan=False)
 
 
 def _tree(tree: Tree, page: Page) -> Iterator[str]:

@@ -140,10 +140,8 @@ def _number(value: float | None) -> str:
 
 def _header(run: Run) -> Mapping[str, object]:
     """The fields of the header that are known, without the configuration as a whole."""
-    entries = {
-        field.name: getattr(run.header, field.name) for field in fields(run.header) if field.name not in {"config", "source", "name"}
-    }
-    return {name: value for name, value in entries.items() if value is not None}
+    entries = run.header._asdict()
+    return {name: value for name, value in entries.items() if value is not None and name not in {"config", "source", "name"}}
 
 
 def _data(run: Run) -> Mapping[str, object]:

@@ -9,7 +9,7 @@ which no stray row in the window can move.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,7 @@ _STRIDE = 100
 Truths = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """That a row starts a spike: the level before it and the scale."""
 
     before: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from sismo.records.types import Steps, Values
 _KINDS = {1: "nan", 2: "inf", 3: "mixed"}
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of rows, one after the other, none of which is finite.
 
     Attributes:

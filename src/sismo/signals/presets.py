@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sismo.errors import UsageError
 from sismo.signals import registry
@@ -16,8 +15,7 @@ from sismo.signals import registry
 NAMES = ("robust", "literal")
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """A value for each threshold. ``name`` is that of the preset that it started from."""
 
     name: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 from sismo.signals import detectors as _folder
@@ -38,4 +37,4 @@ def thresholds() -> Mapping[str, Threshold]:
 
 def observe(view: View) -> dict[str, Observation]:
     """Runs every detector. Returns one observation per signal id."""
-    return {name: replace(detector.look(view), signal=name) for name, detector in detectors().items()}
+    return {name: detector.look(view)._replace(signal=name) for name, detector in detectors().items()}

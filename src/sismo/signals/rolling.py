@@ -8,7 +8,7 @@ however the input was cut into chunks, the bits are the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ TINY = 1e-8
 """The least scale that a difference is measured with (FIELD, rules for all detectors)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class Moments(NamedTuple):
     """Of windows that slide by one row; entry ``i`` is the window that starts at row ``i``.
 
     Attributes:

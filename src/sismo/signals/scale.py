@@ -7,7 +7,7 @@ is a scale that goes on falling, one that never reacts, and overflows that are n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ _DEEP = 8
 """Halvings after which a fall is a collapse even where the scale then stays: some scalers stop at a minimum (FIELD, detector 8: 2^8)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScaleHistory:
+class ScaleHistory(NamedTuple):
     """The loss scale from the first step to the last.
 
     Attributes:

@@ -9,7 +9,6 @@ repeats. Levels: one row over 5 %, a sustained rise over 0.2 of the peak, a star
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +54,7 @@ class Rise(NamedTuple):
     after: float
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """What a learning-rate series did.
 
     Attributes:

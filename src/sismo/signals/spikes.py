@@ -11,7 +11,7 @@ does not depend on how the input was cut. Memory is bounded by the history that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from sismo.signals.baseline import IN_DOUBT, Baseline, Verdict
 from sismo.signals.rolling import Floats
 
 
-@dataclass(frozen=True, slots=True)
-class SpikeRule:
+class SpikeRule(NamedTuple):
     """What counts as a spike.
 
     Attributes:
@@ -44,8 +43,7 @@ class SpikeRule:
     confirm: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Spike:
+class Spike(NamedTuple):
     """One stretch of flagged rows.
 
     Attributes:

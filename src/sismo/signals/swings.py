@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ _EVEN = 0.1
 """Share by which periods may differ and still be even."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swing:
+class Swing(NamedTuple):
     """A move from the row ``start`` to the row ``end``, of ``gain`` (negative: down)."""
 
     start: int

@@ -6,7 +6,7 @@ decides (FINDINGS: "200 strictly rising steps" never fires, the longest streak i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ _SPARSE_ROWS = 20
 """Rows that a window is widened to when the log is sparse."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(NamedTuple):
     """A direction, how sure it is, and how much it amounts to.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from sismo.records.types import NOTHING
 
 if TYPE_CHECKING:
     from sismo.signals.view import View
@@ -19,8 +20,7 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(NamedTuple):
     """A number that a rule compares with, by name.
 
     Attributes:
@@ -37,8 +37,7 @@ class Threshold:
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What one detector saw.
 
     Attributes:
@@ -56,7 +55,7 @@ class Observation:
     end: int | None = None
     strength: float = 1.0
     channel: str = ""
-    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
+    numbers: Mapping[str, object] = NOTHING
     missing: str = ""
     signal: str = ""
 
@@ -78,8 +77,7 @@ def unknown(missing: str, **numbers: object) -> Observation:
     return Observation(State.UNKNOWN, missing=missing, numbers=numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class Detector:
+class Detector(NamedTuple):
     """One signal: the question that it asks of the numbers, and the sentences that it answers with.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ _EVIDENCE = ("loss/", "loss_val/", "loss_term", "loss_scale", "skipped", "nonfin
 _EVIDENCE_EVENTS = frozenset({"overflow", "warning", "nonfinite", "skipped_step"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Source:
+class _Source(NamedTuple):
     """One channel before it is cut into runs."""
 
     channel: str

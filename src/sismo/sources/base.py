@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sismo.records.types import Note, Run
+from sismo.records.types import NOTHING, Note, Run
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class Column(NamedTuple):
     """One key of a log over all its rows.
 
     Attributes:
@@ -30,8 +29,7 @@ class Column:
     present: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """Something in a log that is not a measurement, with its place among the rows.
 
     Attributes:
@@ -43,11 +41,10 @@ class Mark:
 
     row: int
     kind: str
-    data: Mapping[str, object] = field(default_factory=dict)
+    data: Mapping[str, object] = NOTHING
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(NamedTuple):
     """What a format read: columns under the log's own keys, marks between rows, and what is known of the run.
 
     Attributes:
@@ -60,13 +57,12 @@ class Table:
     n_rows: int
     columns: Mapping[str, Column]
     marks: Sequence[Mark] = ()
-    config: Mapping[str, object] = field(default_factory=dict)
+    config: Mapping[str, object] = NOTHING
     notes: Sequence[Note] = ()
     dialect: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """What the sniffer sees of an input before it is read.
 
     Attributes:

@@ -6,7 +6,7 @@ Kinds of line only translate, as formats do; several occur in one log. A module 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sismo.sources.axis import BAR_KEY
 from sismo.sources.rows import RowBuilder
@@ -70,8 +70,7 @@ def _nothing(log: TextLog) -> None:
     """Most kinds have nothing to do at the end of a log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One kind of line.
 
     Attributes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from sismo.signals.types import Observation
 
@@ -29,8 +29,7 @@ class Answer(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One question of a tree.
 
     It is answered by signals: *yes* when any of them is present, *no* when all of them are absent, *unknown* otherwise.
@@ -58,8 +57,7 @@ class Node:
     references: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """A tree as it is printed: a name, a title and its nodes in order; the first of each root is where a walk starts."""
 
     name: str
@@ -68,16 +66,14 @@ class Tree:
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """How much one signal moves the confidence in a cause when it is present."""
 
     signal: str
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """One thing that can be wrong with a run.
 
     Attributes:
@@ -120,8 +116,7 @@ class Cause:
         return tuple(dict.fromkeys([*named, *(signal for signal, _ in self.raised_by)]))
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """A question on the walked path: its answer and what that rests on."""
 
     node: Node
@@ -129,8 +124,7 @@ class Visit:
     observations: tuple[Observation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A cause that its evidence names.
 
     Attributes:
@@ -152,8 +146,7 @@ class Finding:
     twins: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """What a walk came to.
 
     Attributes:

@@ -7,7 +7,6 @@ when what it needs is present and nothing that rules it out is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from sismo.signals.types import Observation, State
 from sismo.tree import catalogue
@@ -125,7 +124,7 @@ def _with_origin(finding: Finding, findings: list[Finding]) -> Finding:
             mutual = other.cause.id in finding.cause.explains
             surer = other.confidence >= min(_PROBABLE, finding.confidence) and not (mutual and finding.confidence >= other.confidence)
             if before and surer and other.severity.rank >= finding.severity.rank:
-                return replace(finding, consequence_of=other.cause.id)
+                return finding._replace(consequence_of=other.cause.id)
     return finding
 
 
@@ -140,4 +139,4 @@ def _with_twins(finding: Finding, findings: list[Finding]) -> Finding:
         and other.severity is finding.severity
         and abs(other.confidence - finding.confidence) <= _TWIN_MARGIN
     )
-    return replace(finding, twins=close)
+    return finding._replace(twins=close)

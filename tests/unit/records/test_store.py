@@ -35,7 +35,7 @@ def test_header_series_and_events_come_back(tmp_path: Path) -> None:
         writer.row(2, {"loss/train": math.nan, "lr/0": 0.1})
         writer.event(Event(2, "checkpoint", {"path": "ckpt"}))
     run = read_run(tmp_path / "run")
-    assert run.header == Header(**{**{name: getattr(HEADER, name) for name in HEADER.__slots__}, "status": "completed"})
+    assert run.header == HEADER._replace(status="completed")
     assert run.series["loss/train"].steps.tolist() == [1, 2]
     assert math.isnan(run.series["loss/train"].values[1])
     assert points(run, "lr/0") == [(2, 0.1)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import samples
 
 from sismo.postmortem import Text
@@ -20,5 +18,5 @@ def test_it_has_the_verdict_the_evidence_and_the_action() -> None:
 
 
 def test_what_comes_from_a_log_cannot_become_markup() -> None:
-    text = render(replace(samples.HEALTHY, notes=[Text("read <b>from</b> a|b\n# c")], note_codes=["x"]), language("en"))
+    text = render(samples.HEALTHY._replace(notes=[Text("read <b>from</b> a|b\n# c")], note_codes=["x"]), language("en"))
     assert r"read \<b\>from\</b\> a\|b \# c" in text

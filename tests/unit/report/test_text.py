@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 import samples
@@ -31,8 +30,7 @@ def crowded() -> PostMortem:
     ]
     causes = [samples.cause(f"cause-{n}", f"Cause number {n}", evidence=samples.BROKEN.causes[0].evidence * 9) for n in range(20)]
     unknown = [UnknownItem(f"S1.Q{n}", Text("asks"), Text(f"channel_{n}"), Text(f"do the thing {n} " * 8)) for n in range(30)]
-    return replace(
-        samples.BROKEN,
+    return samples.BROKEN._replace(
         causes=[samples.BROKEN.causes[0], *causes],
         walk=walk,
         unknown=unknown,

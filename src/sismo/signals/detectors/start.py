@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,9 @@ def _lost_soon(view: View) -> Observation:
 _LOSS, _GRAD = (LOSS_TRAIN, "header.vocab_size"), (GRAD_NORM_PRE,)
 _HOW = "put vocab_size into manifest.json, or log the first step"
 DETECTORS = (
-    Detector("first-loss-is-a-guess", _LOSS, lambda view: _against_guess(view, "near"), "the first loss, {loss:.4g}, is the uniform guess over {vocab} ({guess:.4g})", "the first loss, {loss:.4g}, is not the uniform guess over {vocab} ({guess:.4g})", _HOW, (_NEAR,)),
-    Detector("first-loss-over-guess", _LOSS, lambda view: _against_guess(view, "over"), "the first loss, {loss:.4g}, is far over the uniform guess over {vocab} ({guess:.4g})", "the first loss is not over the uniform guess", _HOW, (_OVER,)),
-    Detector("first-loss-under-guess", _LOSS, lambda view: _against_guess(view, "under"), "the first loss, {loss:.4g}, is far under the uniform guess over {vocab} ({guess:.4g})", "the first loss is not under the uniform guess", _HOW, (_UNDER,)),
+    Detector("first-loss-is-a-guess", _LOSS, partial(_against_guess, kind="near"), "the first loss, {loss:.4g}, is the uniform guess over {vocab} ({guess:.4g})", "the first loss, {loss:.4g}, is not the uniform guess over {vocab} ({guess:.4g})", _HOW, (_NEAR,)),
+    Detector("first-loss-over-guess", _LOSS, partial(_against_guess, kind="over"), "the first loss, {loss:.4g}, is far over the uniform guess over {vocab} ({guess:.4g})", "the first loss is not over the uniform guess", _HOW, (_OVER,)),
+    Detector("first-loss-under-guess", _LOSS, partial(_against_guess, kind="under"), "the first loss, {loss:.4g}, is far under the uniform guess over {vocab} ({guess:.4g})", "the first loss is not under the uniform guess", _HOW, (_UNDER,)),
     Detector("first-loss-over-any-guess", (LOSS_TRAIN,), _over_any, "the first loss, {loss:.4g}, is more than a uniform guess over any vocabulary costs, and it settles at {steady:.4g}", "a uniform guess explains the first loss"),
     Detector("first-norm-high", _GRAD, _norm_high, "the first gradient norm is {norm:.4g}, and it settles at {steady:.3g}", "the first gradient norm, {norm:.3g}, is of the size that follows", thresholds=(_NORM_HIGH,)),
     Detector("first-norm-low", _GRAD, _norm_low, "the first gradient norm is {norm:.2g}: nothing to learn from", "the first gradient norm is {norm:.3g}", thresholds=(_NORM_LOW,)),
