@@ -84,7 +84,8 @@ class UnknownItem(NamedTuple):
 class PostMortem(NamedTuple):
     """Everything that is said about one run.
 
-    ``healthy`` is True, False or None (could not be judged); ``severity`` is that of the worst finding or ``none``;
+    ``step_unit`` is what steps are counted in (``step`` or ``epoch``); ``healthy`` is True, False or None (could not be judged);
+    ``severity`` is that of the worst finding or ``none``;
     ``verdict`` is one sentence; ``facts`` are what was read (rows, steps, loss from and to).
     """
 
@@ -92,6 +93,7 @@ class PostMortem(NamedTuple):
     name: str
     source: str
     preset: str
+    step_unit: str
     healthy: bool | None
     severity: str
     step: int | None
@@ -113,6 +115,7 @@ def write(run: Run, diagnosis: Diagnosis, detectors: Mapping[str, Detector], pre
         name=run.header.name,
         source=run.header.source,
         preset=preset,
+        step_unit=run.header.step_unit,
         healthy=diagnosis.healthy,
         severity=max((f.severity for f in diagnosis.findings), key=lambda s: s.rank).value if first else "none",
         step=first.step if first else None,
@@ -183,7 +186,7 @@ def _evidence(observation: Observation, detectors: Mapping[str, Detector]) -> Ev
     detector = detectors[observation.signal]
     numbers = {**observation.numbers, "start": observation.start, "end": observation.end, "channel": observation.channel}
     if observation.state is State.UNKNOWN:
-        text = Text("no {missing}", {"missing": observation.missing})
+        text = Text("missing: {missing}", {"missing": Text(observation.missing, observation.numbers)})
     else:
         text = Text(detector.present if observation.state is State.PRESENT else detector.absent, numbers)
     return EvidenceItem(observation.signal, text, observation.channel, observation.start, observation.end)
@@ -205,4 +208,4 @@ def _open(visit: Visit, detectors: Mapping[str, Detector]) -> UnknownItem:
     detector = detectors[blocking.signal]
     family = FAMILIES.get(blocking.missing.partition("/")[0])
     how = detector.how or (family.record if family else "") or "record the run with sismo.Recorder"
-    return UnknownItem(visit.node.id, Text(visit.node.asks), Text(blocking.missing), Text(how))
+    return UnknownItem(visit.node.id, Text(visit.node.asks), Text(blocking.missing, blocking.numbers), Text(how))

@@ -26,15 +26,13 @@ class Batch(NamedTuple):
     errors: Sequence[tuple[str, str]]
 
     def exit_code(self, level: str) -> int:
-        """2 when something could not be read or judged, else 1 when something at the level or worse was found, else 0."""
+        """2 when something could not be read, else 1 when something at the level or worse was found, else 0."""
         if self.errors:
             return EXIT_FAILED
         if level == "never":
             return EXIT_CLEAN
-        if any(_RANK[document.severity] >= _RANK[level] for document in self.documents):
-            return EXIT_FINDINGS
-        # Silence is not health: a gate must not pass a run that nothing could be said about.
-        return EXIT_FAILED if any(document.healthy is None for document in self.documents) else EXIT_CLEAN
+        found = any(_RANK[document.severity] >= _RANK[level] for document in self.documents)
+        return EXIT_FINDINGS if found else EXIT_CLEAN
 
 
 def examine(paths: Sequence[str], mapping: Mapping[str, str], limits: Preset, advance: Callable[[str], None]) -> Batch:

@@ -62,8 +62,13 @@ class Language:
         if not text.numbers:
             # A sentence without numbers may still hold escaped braces.
             return _FORMATTER.vformat(self.word(text.template), (), {}) if text.template else ""
-        filling = {name: self.word(value) if isinstance(value, str) else value for name, value in text.numbers.items()}
+        filling = {name: self._value(value) for name, value in text.numbers.items()}
         return _FORMATTER.vformat(self.word(text.template), (), filling)
+
+    def _value(self, value: object) -> object:
+        if isinstance(value, Text):
+            return self.say(value)
+        return self.word(value) if isinstance(value, str) else value
 
     def fill(self, english: str, **numbers: object) -> str:
         """``say`` for a sentence of the report itself."""

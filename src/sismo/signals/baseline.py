@@ -38,6 +38,8 @@ _RARE = 3e-4
 """Share of rows beyond the tail that is drawn out: 1 in 3,333."""
 _HEAVIEST = 5.0
 """Ratio of the two quantiles past which a tail is no tail but a level of its own."""
+_STEEP = 20
+"""Rows at the start of a series that do not tell what its noise does."""
 _STRIDE = 100
 """Rows of history that share one scale, because noise shrinks as a loss falls."""
 
@@ -165,6 +167,8 @@ class Baseline:
         kept = self._kept
         if kept.size < self._least:
             return _GAUSSIAN
+        if 5 * _STEEP <= kept.size < self._capacity:  # the first rows of a run fall too steeply for any local level
+            kept = kept[_STEEP:]
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             inner = kept[_BEFORE:-_AFTER]
             thirds = _median_of_three(kept[:-2], kept[1:-1], kept[2:])

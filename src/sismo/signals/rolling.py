@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 TO_SIGMA = 1.4826
 """MAD to standard deviation, for a Gaussian."""
 TINY = 1e-8
-"""The least scale that a difference is measured with (FIELD, rules for all detectors)."""
+"""The least scale that a difference is measured with (docs/sources.md, rules for all detectors)."""
 
 
 class Moments(NamedTuple):
@@ -126,7 +126,7 @@ def mad(values: Floats) -> float:
 
 
 def robust_scale(values: Floats, floor: float = 0.01) -> float:
-    """max(1.4826 MAD, ``floor`` |median|, 1e-8): the spread of the bulk, never 0 (FIELD, rules for all detectors)."""
+    """max(1.4826 MAD, ``floor`` |median|, 1e-8): the spread of the bulk, never 0 (docs/sources.md, rules for all detectors)."""
     if not values.size:
         return TINY
     return max(TO_SIGMA * mad(values), floor * abs(median(values)), TINY)

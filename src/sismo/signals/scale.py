@@ -1,7 +1,7 @@
 """What dynamic loss scaling did: its doublings and halvings, and the steps that it skipped.
 
 A scaler starts far too high on purpose and halves until the gradients fit; that costs some 20 steps and means nothing. What means something
-is a scale that goes on falling, one that never reacts, and overflows that are no longer rare (FIELD, detector 8; CAUSES, "Precision").
+is a scale that goes on falling, one that never reacts, and overflows that are no longer rare (docs/sources.md, detector 8).
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ _SEARCH = 4096.0
 _STARTUP = 35
 """Steps: 2^32 comes down to 2^15 in 17 overflows, and twice that is still a scaler that looks for its level."""
 _RARE = 0.05
-"""Share of overflows over which the scale has not found a level (FIELD, detector 8: skipped-step rate)."""
+"""Share of overflows over which the scale has not found a level (docs/sources.md, detector 8: skipped-step rate)."""
 _FALL = 3
-"""Halvings without a doubling that are a fall (FIELD, detector 8)."""
+"""Halvings without a doubling that are a fall (docs/sources.md, detector 8)."""
 _DEEP = 8
-"""Halvings after which a fall is a collapse even where the scale then stays: some scalers stop at a minimum (FIELD, detector 8: 2^8)."""
+"""Halvings after which a fall is a collapse even where the scale then stays: some scalers stop at a minimum
+(docs/sources.md, detector 8: 2^8)."""
 
 
 class ScaleHistory(NamedTuple):

@@ -3,7 +3,7 @@
 A schedule is piecewise smooth, and logs blur it: one row in 500 steps makes a smooth decay look like steps, four printed decimals make it a
 staircase, and a scheduler that is stepped once an epoch is one. So a change counts as a jump only against the slope on either side of it,
 after plateaus of equal length and the grid of the printed digits have been taken out, and a rise only if it is not a restart that
-repeats. Levels: one row over 5 %, a sustained rise over 0.2 of the peak, a start over half of it (FINDINGS, "Telling faults apart").
+repeats. Levels: one row over 5 %, a sustained rise over 0.2 of the peak, a start over half of it (docs/measured.md).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Steps at which a series jumps up: nominated by 3 sigma, confirmed by a robust z, followed until the series is back.
 
 The rule to the letter (value > mean + 3 sigma of the 100 rows before) raises 0.84 false alarms per 1,000 healthy rows, all of which
-"recover"; a robust z over 5, or two rows in a row, confirms without any (FINDINGS, "The rules, read to the letter"). What no later
+"recover"; a robust z over 5, or two rows in a row, confirms without any (docs/measured.md). What no later
 input may undo: non-finite values are skipped before anything else looks at them, and flagged rows never enter a baseline, so neither a
-NaN nor a spike can blind the rows that follow (FIELD, "Defects seen by running upstream code").
+NaN nor a spike can blind the rows that follow (docs/sources.md, "Defects seen in others").
 
 Rows are judged in blocks, each row against the clean rows before it; every operation is elementwise or an order statistic, so a verdict
 does not depend on how the input was cut. Memory is bounded by the history that is kept (1,024 rows) and by the spikes found.

@@ -1,7 +1,7 @@
 """Whether a series rises or falls, in the noise that it has.
 
 A trend is tested with Mann-Kendall and measured with Theil-Sen, both on block means, so that neither outliers nor the noise from row to row
-decides (FINDINGS: "200 strictly rising steps" never fires, the longest streak in any run was 9; 20 block means of 10 steps work).
+decides (measured: "200 strictly rising steps" never fires, the longest streak in any run was 9; 20 block means of 10 steps work).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def _val_falls_in_window(view: View) -> Observation:
         return unknown("200 steps of loss")
     inside = val.values[(val.steps >= trend.start) & (val.steps <= trend.end)]
     if inside.size < 2:
-        return unknown(f"two evaluations after step {trend.start}")
+        return unknown("two evaluations after step {at}", at=trend.start)
     found = present(trend.start, trend.end, channel=LOSS_VAL, first=float(inside[0]), last=float(inside[-1]))
     return found if float(inside[-1]) < float(inside[0]) else absent(LOSS_VAL)
 
@@ -74,6 +74,8 @@ def _failure(view: View) -> int | None:
 
 def _runup_as_lr_rises(view: View) -> Observation:
     """The loss is lost while the LR climbs, at half of its peak or more, and after the norm or the loss grew."""
+    if not view.rows(LOSS_TRAIN):
+        return unknown(LOSS_TRAIN)
     step, lr = _failure(view), view.finite(LR)
     if step is None:
         return absent(LOSS_TRAIN)
@@ -156,13 +158,14 @@ def _language_near_zero(view: View) -> Observation:
 
 
 def _language_both(view: View) -> Observation:
-    """A language model's training and validation loss both under 0.1 and close together."""
+    """Training and validation loss both under 0.1 and close together, in a language model or from 5 nats (148 classes) and more."""
     loss, val = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL)
     if loss is None or val is None or not len(loss) or not len(val):
         return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
     train, valid = end_level(loss), float(val.values[-1])
     near = 0 <= train < 0.1 and 0 <= valid < 0.1 and valid <= 1.5 * train + 0.05
-    return present(int(val.steps[-1]), channel=LOSS_VAL, train=train, val=valid) if _is_language(view) and near else absent(LOSS_VAL)
+    wide = _is_language(view) or (float(loss.values[0]) >= 5 and not view.family("loss_term"))
+    return present(int(val.steps[-1]), channel=LOSS_VAL, train=train, val=valid) if wide and near else absent(LOSS_VAL)
 
 
 def _lost_first(view: View) -> Observation:

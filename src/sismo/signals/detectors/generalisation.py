@@ -12,7 +12,7 @@ from sismo.signals.types import Detector, Observation, Threshold, absent, presen
 from sismo.signals.view import View
 
 _RISE = Threshold("overfit-rise", 0.03, 0.03, "share", "chosen: over the noise of an evaluation set of some hundred examples", "Rise of the validation loss over its minimum that is called overfitting.")  # fmt: skip
-_CLEAR = Threshold("overfit-clear", 0.10, 0.10, "share", "CAUSES: warning past 10 %; SageMaker Debugger uses the same ratio", "Rise of the validation loss over its minimum that is worth a warning.")  # fmt: skip
+_CLEAR = Threshold("overfit-clear", 0.10, 0.10, "share", "catalogue: warning past 10 %; SageMaker Debugger uses the same ratio", "Rise of the validation loss over its minimum that is worth a warning.")  # fmt: skip
 _FACTOR = Threshold("train-over-val", 2.5, 2.5, "×", "chosen: dropout and augmentation explain up to about 2", "Training loss over validation loss that a reduction must explain.")  # fmt: skip
 
 
@@ -82,6 +82,8 @@ def _overfit(view: View, enough: float) -> Observation:
     trend = rest.size < 5 or mann_kendall(val.values[low:][-200:]) > 1.0
     if rise < max(enough, 2 * rough if rest.size >= 5 else 0.0) or not (lasting and trend):
         return absent(val.channel, rise=rise)
+    if not view.rows(LOSS_TRAIN):
+        return unknown(LOSS_TRAIN)
     if not _train_fell(view, int(val.steps[low])):
         return absent(val.channel, rise=rise)
     step = int(val.steps[low])

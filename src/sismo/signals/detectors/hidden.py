@@ -11,7 +11,7 @@ from sismo.records.types import Series
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
-_NAN_ROWS = Threshold("hidden-nan-share", 0.05, 0.05, "share", "FIELD: an overflow rate over 5 % is no start-up any more", "Share of rows with a non-finite norm beside a finite loss that is no accident.")  # fmt: skip
+_NAN_ROWS = Threshold("hidden-nan-share", 0.05, 0.05, "share", "reports: an overflow rate over 5 % is no start-up any more", "Share of rows with a non-finite norm beside a finite loss that is no accident.")  # fmt: skip
 _STARTUP_ROWS = 35
 """A scaler that starts at 2^32 needs up to 32 halvings, each a skipped step with a non-finite norm."""
 
@@ -75,6 +75,8 @@ def _zero_norm_alive(view: View) -> Observation:
 
 
 def _zero_with(view: View, fits: Callable[[np.ndarray], bool]) -> Observation:
+    if not view.rows(LOSS_TRAIN):
+        return unknown(LOSS_TRAIN)
     found = _zero_run(view)
     if found is None:
         return absent(LOSS_TRAIN)

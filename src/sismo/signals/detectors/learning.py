@@ -18,16 +18,16 @@ _TREND_STEPS = Threshold(
     "trend-steps", 200, 200, "step", "stability tree, S4.Q1", "Window at the end of the log in which a rise is looked for."
 )
 _TREND_Z = Threshold(
-    "trend-z", 1.96, 1.96, "σ", "FINDINGS: Mann-Kendall on 20 block means, no false alarm", "Significance of a rise (Mann-Kendall z)."
+    "trend-z", 1.96, 1.96, "σ", "measured: Mann-Kendall on 20 block means, no false alarm", "Significance of a rise (Mann-Kendall z)."
 )
 _TREND_RISE = Threshold(
-    "trend-rise", 0.05, 0.0, "share", "FINDINGS: Theil-Sen rise over 5 % in 200 steps", "Size of a rise over the window."
+    "trend-rise", 0.05, 0.0, "share", "measured: Theil-Sen rise over 5 % in 200 steps", "Size of a rise over the window."
 )
-_STRICT = Threshold("trend-strict", 0, 1, "flag", "stability tree: monotone; FINDINGS: the longest strictly rising streak of any run was 9", "1 asks for a strictly monotone rise, 0 for a significant one.")  # fmt: skip
+_STRICT = Threshold("trend-strict", 0, 1, "flag", "stability tree: monotone; measured: the longest strictly rising streak of any run was 9", "1 asks for a strictly monotone rise, 0 for a significant one.")  # fmt: skip
 _CHANCE = Threshold("chance-tolerance", 0.015, 0.015, "share", "chosen: a loss within 1.5 % of ln k carries under 1 % of a bit of skill at k = 2", "How near a loss must stay to ln k to count as chance.")  # fmt: skip
 _CLASSES = (2, 3, 4, 5, 10, 100, 1000)
 _SPARSE_Z = 3.3
-"""With under 10 rows a block the rows themselves are the blocks: one-sided p = 0.0005 keeps the false alarms where FINDINGS has them."""
+"""With under 10 rows a block the rows themselves are the blocks: one-sided p = 0.0005 keeps false alarms rare (docs/measured.md)."""
 
 
 def _enough(view: View, rows: int) -> Series | Observation:
@@ -45,7 +45,7 @@ def _rising(view: View) -> Observation:
     if view.limit("trend-strict"):
         strict = strictly_rising(loss, steps)
         if strict is None:
-            return unknown(f"{steps} steps of loss")
+            return unknown("{steps} steps of loss", steps=steps)
         return (
             present(int(loss.steps[-1]) - steps, int(loss.steps[-1]), channel=LOSS_TRAIN, rise=float("nan"), z=float("nan"))
             if strict
@@ -53,7 +53,7 @@ def _rising(view: View) -> Observation:
         )
     trend = view.trend(LOSS_TRAIN)
     if trend is None:
-        return unknown(f"{steps} steps of loss")
+        return unknown("{steps} steps of loss", steps=steps)
     inside = loss.values[loss.steps >= trend.start]
     dense = inside.size >= 10 * trend.points
     significant = trend.z > max(view.limit("trend-z"), 1.96 if dense else _SPARSE_Z)
@@ -83,7 +83,7 @@ def _norm_rising(view: View) -> Observation:
         return unknown(GRAD_NORM_PRE)
     trend = view.trend(GRAD_NORM_PRE)
     if trend is None:
-        return unknown(f"{int(view.limit('trend-steps'))} steps of {GRAD_NORM_PRE}")
+        return unknown("{steps} steps of the gradient norm", steps=int(view.limit("trend-steps")))
     rising = trend.z > view.limit("trend-z") and trend.rise > view.limit("trend-rise")
     return present(trend.start, trend.end, channel=GRAD_NORM_PRE, rise=trend.rise) if rising else absent(GRAD_NORM_PRE)
 
@@ -114,7 +114,9 @@ def _chance(view: View) -> Observation:
     tolerance = view.limit("chance-tolerance")
     half = loss.values[len(loss) // 2 :]
     middle, first = level(half), float(loss.values[0])
-    known = view.header.vocab_size
+    known = (
+        view.header.vocab_size if (view.header.vocab_size or 0) >= 2 else None
+    )  # some configurations say -1 for "as the tokenizer has it"
     quiet = noise(half) < 0.01 * abs(middle) if middle else False
     for classes in [known] if known else _CLASSES:
         chance = math.log(classes)

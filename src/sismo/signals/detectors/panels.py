@@ -13,26 +13,31 @@ from sismo.signals.types import Detector, Observation, Threshold, absent, presen
 from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
-_DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "FINDINGS: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
+_DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "measured: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
 _HEADS = Threshold(
-    "dead-heads-share", 0.25, 0.25, "share", "FINDINGS: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal."
+    "dead-heads-share", 0.25, 0.25, "share", "measured: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal."
 )
 _DEAD_UNITS = Threshold("dead-units-share", 0.5, 0.5, "share", "SageMaker Debugger: over half of the units; healthy is about 5 %", "Share of dead units that is abnormal.")  # fmt: skip
-_ACT_GROWTH = Threshold("activation-at-start", 5, 5, "×", "TREE preflight 5: same order at step 0 and 100; FINDINGS: 5× a baseline", "Activation at step 0 over that at step 100.")  # fmt: skip
+_ACT_GROWTH = Threshold("activation-at-start", 5, 5, "×", "preflight 5: same order at step 0 and 100; measured: 5× a baseline", "Activation at step 0 over that at step 100.")  # fmt: skip
 _NEAR_LIMIT = Threshold(
-    "activation-near-limit", 32752, 32752, "1", "FIELD detector 6: half of 65504", "Largest activation that is near the fp16 limit."
+    "activation-near-limit",
+    32752,
+    32752,
+    "1",
+    "docs/sources.md, detector 6: half of 65504",
+    "Largest activation that is near the fp16 limit.",
 )
 _WEIGHTS = Threshold(
     "weight-norm-change",
     2,
     2,
     "×",
-    "stability tree, S4.Q3; FINDINGS: only after step 300",
+    "stability tree, S4.Q3; measured: only after step 300",
     "Change of a group's weight norm over 200 steps.",
 )
 _LOGIT = Threshold("head-max-logit", 100, 100, "1", "Kimi K2: τ = 100", "Attention logit that is too large.")
-_ZERO = Threshold("zero-gradient-share", 0.1, 0.1, "share", "FIELD detector 7: over 5 to 10 % flushed", "Share of zero gradient entries that points at underflow.")  # fmt: skip
-_UPDATE = Threshold("update-ratio-high", 1e-2, 1e-2, "1", "FIELD detector 12", "Update-to-weight ratio that is too large.")
+_ZERO = Threshold("zero-gradient-share", 0.1, 0.1, "share", "docs/sources.md, detector 7: over 5 to 10 % flushed", "Share of zero gradient entries that points at underflow.")  # fmt: skip
+_UPDATE = Threshold("update-ratio-high", 1e-2, 1e-2, "1", "docs/sources.md, detector 12", "Update-to-weight ratio that is too large.")
 _RMS = Threshold(
     "adam-rms",
     2.3,
@@ -192,7 +197,7 @@ def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
     def look(view: View) -> Observation:
         asked = [event for event in view.events if event.kind == "probe" and key in event.data]
         if not asked:
-            return unknown(f"the {kind} probe")
+            return unknown("the {probe} probe", probe=kind)
         hit = next((event for event in asked if event.data[key] == value), None)
         return present(hit.step, where=str(hit.data.get("where", ""))) if hit else absent()
 
@@ -212,7 +217,7 @@ def _seen(name: str, family: str, look: Callable[[View], Observation], yes: str,
     return Detector(name, (family,), look, yes, no, _RECORD, limits)
 
 
-_PROBE_NAN = "reload the last finite checkpoint and run sismo.nan_origin on one batch"
+_PROBE_NAN = "reload the last finite checkpoint and run one batch with finite checks after every layer"
 DETECTORS = (
     _seen("activations-large-at-start", "act_mean_abs", _members("act_mean_abs", _activation_at_start), "{worst} is {ratio:.0f}× larger at step 0 than at step 100, before any training", "activations at step 0 are of the order of those at step 100", _ACT_GROWTH),
     _seen("activation-near-limit", "act_max_abs", _peaks_over("act_max_abs", "activation-near-limit"), "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
@@ -236,10 +241,10 @@ DETECTORS = (
     _seen("loss-under-entropy-floor", "batch", _batch("under_floor", lambda v: v > 0), "the validation loss is under the entropy of the corpus from step {start}", "the loss stays over the entropy of the corpus"),
     _seen("rank-nonfinite-first", "loss_rank", _rank_first, "rank {rank} is non-finite first, at step {start}", "no rank is non-finite before the others"),
     Detector("replicas-part", ("events.probe",), _event("replica checksum", "replicas", "differ"), "the replicas' weights differ at step {start}", "the replicas agree", "record with sismo.Recorder on every rank"),
-    Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs"), "the same step with the same seed gives another result", "the same step gives the same result", "run sismo.replay on the last checkpoint"),
-    Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", "run one step in fp32 on the same data (sismo.replay)"),
-    Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", "run one step in fp32 on the same data (sismo.replay)"),
-    Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", "run sismo.causality on the model: change a later token, see whether earlier logits move"),
+    Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs"), "the same step with the same seed gives another result", "the same step gives the same result", "run the step of the last checkpoint a second time"),
+    Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", "run one step in fp32 on the same data"),
+    Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", "run one step in fp32 on the same data"),
+    Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", "change a later token, see whether earlier logits move"),
     Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", "evaluate one batch twice and compare"),
     Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "print model.training inside the loop"),
     _seen("log-z-drifts", "metric", _log_z, "mean log Z drifts from {first:.3g} to {last:.3g}", "mean log Z stays near 0"),

@@ -13,12 +13,15 @@ from sismo.signals.scale import ScaleHistory
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
-_OVERFLOW_RATE = Threshold("overflow-rate", 0.05, 0.05, "share", "FIELD detector 8: a skipped-step rate over 5 % is a fault", "Share of steps after start-up that overflow before it counts as one.")  # fmt: skip
+_OVERFLOW_RATE = Threshold("overflow-rate", 0.05, 0.05, "share", "docs/sources.md, detector 8: a skipped-step rate over 5 % is a fault", "Share of steps after start-up that overflow before it counts as one.")  # fmt: skip
 _SCALE_FLOOR = Threshold("loss-scale-floor", 1.0, 1.0, "1", "stability tree, S3.Q2", "A dynamic loss scale under this has collapsed.")
 
 
 _LOW_SCALE = 256.0
 """A scaler's search starts at 65536 or 2^32 and finds its level well above this; 40 skipped steps get down from either."""
+
+_LARGEST_SCALE = 2.0**100
+"""No scaler goes near it: scales start at 2^32 at most, and double once in 1,000 steps or more."""
 
 
 def _norm_nonfinite(view: View) -> Observation:
@@ -131,7 +134,7 @@ def _norm_is_scaled(view: View) -> Observation:
     if norm is None or len(norm) < 2:
         return unknown(GRAD_NORM_PRE)
     middle = level(norm.values)
-    if middle < 1024:
+    if not 1024 <= middle < _LARGEST_SCALE:
         return absent(GRAD_NORM_PRE)
     power = 2.0 ** round(math.log2(middle))
     close = float(np.mean(np.abs(norm.values / power - 1) < 0.01))

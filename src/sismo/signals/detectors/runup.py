@@ -15,7 +15,7 @@ _NORM_GROWTH = Threshold(
     10,
     10,
     "×",
-    "CAUSES: norm ×10 and more before the loss moves",
+    "catalogue: norm ×10 and more before the loss moves",
     "Growth of the gradient norm before a failure that counts as a run-up.",
 )
 _LOSS_GROWTH = Threshold("runup-loss-growth", 1.5, 1.5, "×", "chosen: half as much again is outside any noise that still trains", "Growth of the loss before a failure that counts as a run-up.")  # fmt: skip
@@ -64,13 +64,15 @@ def _loss(view: View) -> Observation:
 
 
 def _runup(view: View, channel: str, enough: float) -> Observation:
+    if not (view.rows(LOSS_TRAIN) or view.rows(GRAD_NORM_PRE)):
+        return unknown(LOSS_TRAIN)
     step = _failure_step(view)
     if step is None:
         return absent(channel)
     series = view.series(channel)
     found = _growth(series, step) if series is not None else None
     if found is None:
-        return unknown(channel if series is None else f"rows of {channel} before step {step}")
+        return unknown(channel) if series is None else unknown("rows of {what} before step {at}", what=channel, at=step)
     growth, start, base, top = found
     if growth < enough:
         leading = next(
@@ -89,6 +91,8 @@ def _runup(view: View, channel: str, enough: float) -> Observation:
 
 def _calm(view: View) -> Observation:
     """Loss (and norm, where logged) stay within their noise until the row before the failure."""
+    if not (view.rows(LOSS_TRAIN) or view.rows(GRAD_NORM_PRE)):
+        return unknown(LOSS_TRAIN)
     step = _failure_step(view)
     if step is None:
         return absent(LOSS_TRAIN)
@@ -104,7 +108,7 @@ def _calm(view: View) -> Observation:
             return absent(series.channel)
         rows = max(rows, int(np.searchsorted(series.steps, step)))
     if rows < 2:
-        return unknown(f"rows of {LOSS_TRAIN} before step {step}")
+        return unknown("rows of {what} before step {at}", what=LOSS_TRAIN, at=step)
     return present(step, strength=1.0 if rows >= 20 else 0.85, channel=LOSS_TRAIN, rows=rows)
 
 

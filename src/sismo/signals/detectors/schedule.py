@@ -13,18 +13,23 @@ from sismo.signals.types import Detector, Observation, Threshold, absent, presen
 from sismo.signals.view import View
 
 _START = Threshold(
-    "lr-start-share", 0.5, 0.5, "share", "TREE: LR[0] over half of its maximum", "First LR over the peak LR from which there was no warmup."
+    "lr-start-share",
+    0.5,
+    0.5,
+    "share",
+    "preflight 2: LR[0] over half of its maximum",
+    "First LR over the peak LR from which there was no warmup.",
 )
 _JUMP = Threshold(
     "lr-jump",
     0.05,
     0.0,
     "share",
-    "FINDINGS: one-step change over 5 %",
+    "measured: one-step change over 5 %",
     "One-row change of the LR, off its schedule, that counts as a jump.",
 )
 _TINY = Threshold("lr-tiny", 7e-7, 1e-6, "1", "chosen: below what fine-tuning and RL recipes use (1e-6 and up)", "A peak LR under this moves nothing that a half-precision weight can hold.")  # fmt: skip
-_EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "CAUSES: floor reached at 1/N of the run", "Share of the run before which an LR that fell to 0 came down too early.")  # fmt: skip
+_EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "catalogue: floor reached at 1/N of the run", "Share of the run before which an LR that fell to 0 came down too early.")  # fmt: skip
 _NORM_SPIKE = Threshold("early-norm-spike", 5, 10, "×", "three-failures, failure 2: 10 to 50×; measured 10 to 22× at LR 0.1", "Gradient norm in the first steps over its steady level.")  # fmt: skip
 _FIRST_STEPS = 50
 """The user's second document puts the V at step 5 to 20 and its healing within about 200 steps."""
@@ -182,7 +187,7 @@ def _loss_follows(view: View, schedule: Schedule) -> Observation:
     if any(span.start >= step for span in bad):
         return present(step, channel=LOSS_TRAIN, before=level(earlier), after=float("nan"))
     if not earlier.size or later.size < 2:
-        return unknown(f"loss around step {step}")
+        return unknown("the loss around step {at}", at=step)
     width = max(1, later.size // 4)
     top = float(np.convolve(later, np.ones(width) / width, mode="valid").max())
     rough = max(noise(before(loss, step, 100)), 0.005 * abs(level(earlier)))
@@ -205,7 +210,7 @@ def _rises_with_loss(view: View, schedule: Schedule) -> Observation:
         return unknown("200 steps of loss and LR")
     inside = lr.values[(lr.steps >= trend.start) & (lr.steps <= trend.end)]
     if inside.size < 2:
-        return unknown(f"{LR} from step {trend.start}")
+        return unknown("the LR from step {at}", at=trend.start)
     rise = float(inside[-1]) - float(inside[0])
     share = rise / schedule.peak if schedule.peak > 0 else 0.0
     return present(trend.start, trend.end, channel=LR, first=float(inside[0]), last=float(inside[-1])) if share > 0.02 else absent(LR)

@@ -16,19 +16,19 @@ _WINDOW = Threshold("spike-window", 100, 100, "row", "stability tree, S2.Q1", "R
 _SIGMA = Threshold(
     "spike-sigma", 3, 3, "σ", "stability tree, S2.Q1", "A loss this far above the mean of its window is nominated as a spike."
 )
-_CONFIRM = Threshold("spike-confirm-z", 5, 0, "MAD σ", "FINDINGS: 3σ alone fires 0.84 times per 1,000 healthy steps, MAD z > 5 never", "Robust deviation that confirms a nominated spike; 0 takes every nomination.")  # fmt: skip
+_CONFIRM = Threshold("spike-confirm-z", 5, 0, "MAD σ", "measured: 3σ alone fires 0.84 times per 1,000 healthy steps, MAD z > 5 never", "Robust deviation that confirms a nominated spike; 0 takes every nomination.")  # fmt: skip
 _RECOVER = Threshold(
     "spike-recover-sigma", 0.5, 0.5, "σ", "stability tree, S2.Q2", "A spike has recovered when the loss is back within this of its mean."
 )
 _RECOVER_STEPS = Threshold("spike-recover-steps", 50, 50, "step", "stability tree, S2.Q2", "Steps that a spike has to recover in.")
 _PROMINENCE = Threshold("spike-prominence", 2, 0, "×", "heavy-tailed healthy losses have neighbours of the same height", "How far a spike must stand above the other excursions of its run.")  # fmt: skip
-_NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; FINDINGS: a realistic tail batch gives 3.1 to 3.8, healthy at most 2.4", "Gradient norm at a spike over its moving mean.")  # fmt: skip
+_NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; measured: a realistic tail batch gives 3.1 to 3.8, healthy at most 2.4", "Gradient norm at a spike over its moving mean.")  # fmt: skip
 _LR_JUMP = Threshold(
     "lr-jump",
     0.05,
     0.0,
     "share",
-    "FINDINGS: one-step change over 5 %",
+    "measured: one-step change over 5 %",
     "One-row change of the LR, off its schedule, that counts as a jump.",
 )
 _SPIKE_LIMITS = (_WINDOW, _SIGMA, _CONFIRM, _RECOVER, _RECOVER_STEPS, _PROMINENCE)
@@ -43,11 +43,18 @@ def _standing(view: View) -> list[Spike]:
     least = view.limit("spike-prominence")
     found: list[Spike] = []
     for spike in view.spikes(LOSS_TRAIN):
-        lasts = spike.rows >= 5 and spike.recovered is False
+        lasts = spike.rows >= 5 and spike.recovered is False and (spike.prominence >= 1.5 or _unbroken(view, spike))
         towers = spike.z >= 25 and spike.rows >= 2 and spike.prominence >= 0.6 * least
         if (spike.prominence >= least or lasts or towers) and not _creeps(view, spike):
             found.append(spike)
     return found
+
+
+def _unbroken(view: View, spike: Spike) -> bool:
+    """Whether nine in ten of the rows from its start to its end are flagged."""
+    loss = view.finite(LOSS_TRAIN)
+    inside = 0 if loss is None else int(np.count_nonzero((loss.steps >= spike.start) & (loss.steps <= spike.end)))
+    return spike.rows >= 0.9 * inside
 
 
 def _creeps(view: View, spike: Spike) -> bool:
@@ -93,7 +100,7 @@ def _recovered(view: View) -> Observation:
     if isinstance(spike, Observation):
         return spike
     if spike.recovered is None:
-        return unknown(f"the {int(view.limit('spike-recover-steps'))} steps after the spike at step {spike.start}")
+        return unknown("the {steps} steps after the spike at step {at}", steps=int(view.limit("spike-recover-steps")), at=spike.start)
     if not spike.recovered:
         return absent(LOSS_TRAIN)
     return present(spike.start, spike.end, channel=LOSS_TRAIN, back=spike.recovered_at, **_numbers(spike))
@@ -139,7 +146,7 @@ def _norm_at(view: View) -> Observation:
     base = level(before(norm, spike.start, 100))
     around = norm.values[(norm.steps >= spike.start - norm.interval) & (norm.steps <= spike.end)]
     if not around.size or not base > 0:
-        return unknown(f"{GRAD_NORM_PRE} at step {spike.start}")
+        return unknown("the gradient norm at step {at}", at=spike.start)
     ratio = float(around.max()) / base
     found = present(spike.start, spike.end, channel=GRAD_NORM_PRE, ratio=ratio, norm=float(around.max()), base=base)
     return found if ratio >= view.limit("spike-norm-ratio") else absent(GRAD_NORM_PRE, ratio=ratio)
@@ -155,7 +162,7 @@ def _norm_stays_up(view: View) -> Observation:
         return unknown(GRAD_NORM_PRE)
     base, now = level(before(norm, spike.start, 100)), level(after(norm, spike.end, 100)[5:])
     if not (base > 0 and now > 0):
-        return unknown(f"{GRAD_NORM_PRE} around step {spike.start}")
+        return unknown("the gradient norm around step {at}", at=spike.start)
     return present(spike.start, channel=GRAD_NORM_PRE, ratio=now / base) if now / base >= 3 else absent(GRAD_NORM_PRE)
 
 

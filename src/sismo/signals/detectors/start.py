@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
-from sismo.signals.levels import level
+from sismo.signals.levels import level, noise
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -43,9 +43,11 @@ def _against_guess(view: View, kind: str) -> Observation:
     if not math.isfinite(value):
         return unknown("a finite first loss")
     gap = value - guess
+    loss = view.finite(LOSS_TRAIN)
+    rough = noise(loss.values) if loss is not None else 0.0
     holds = {
         "near": abs(gap) <= view.limit("first-loss-near"),
-        "over": gap > view.limit("first-loss-over"),
+        "over": gap > view.limit("first-loss-over") + 2 * rough,  # one row of single examples may stand that high by chance
         "under": gap < -view.limit("first-loss-under"),
     }[kind]
     numbers: dict[str, Any] = {"loss": value, "guess": guess, "vocab": vocabulary}
@@ -62,7 +64,10 @@ def _over_any(view: View) -> Observation:
     if view.family("loss_term") or view.header.objective is not None or loss is None or len(loss) < 5:
         return absent(LOSS_TRAIN, loss=value)
     steady = level(loss.values[len(loss) // 2 :])
-    high = step <= 1 and min(value, level(loss.values[:3])) > _LARGEST_ENTROPY and 0 < steady < _LARGEST_ENTROPY and value > 3 * steady
+    early = level(loss.values[:5])
+    high = (
+        step <= 1 and min(value, early) > _LARGEST_ENTROPY and early > 3 * steady and 0 < steady < _LARGEST_ENTROPY and value > 3 * steady
+    )
     return present(step, channel=LOSS_TRAIN, loss=value, steady=steady) if high else absent(LOSS_TRAIN, loss=value)
 
 

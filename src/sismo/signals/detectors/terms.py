@@ -82,10 +82,11 @@ def _crosses_zero(view: View) -> Observation:
         steps = series.steps[series.steps < step]
         if inside.size < 10:
             continue
-        below = np.nonzero(inside[-20:] < 0)[0]
-        if below.size and float(np.mean(inside[:-20] > 0)) > 0.99:
-            at = int(steps[-20:][below[0]])
-            return present(at, step, channel=series.channel, term=series.channel, value=float(inside[-20:].min()), failure=step)
+        last = min(20, inside.size // 2)
+        below = np.nonzero(inside[-last:] < 0)[0]
+        if below.size and float(np.mean(inside[:-last] > 0)) > 0.99:
+            at = int(steps[-last:][below[0]])
+            return present(at, step, channel=series.channel, term=series.channel, value=float(inside[-last:].min()), failure=step)
     return absent("loss_term")
 
 

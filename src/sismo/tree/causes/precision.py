@@ -5,7 +5,7 @@ from __future__ import annotations
 from sismo.tree.types import Cause, Severity, Weight
 
 _B, _W, _N = Severity.BROKEN, Severity.WARNING, Severity.NOTE
-_FP32 = "Re-run one step in fp32 on the same data (sismo.replay): if it is clean it was overflow, not structure."
+_FP32 = "Re-run one step in fp32 on the same data: if it is clean it was overflow, not structure."
 
 CAUSES = (
     Cause(
@@ -37,7 +37,7 @@ CAUSES = (
         first_action="Run the model in bf16 (or fp32 where the GPU has no bf16).",
         confirm="Activations past 65504 in the first forward pass; bf16 is clean.",
         counter="The scale finds its level within some 20 steps.",
-        source="CAUSES; LLaMA-2 and T5 in fp16",
+        source="catalogue; LLaMA-2 and T5 in fp16",
         needs=("overflow-at-every-step",),
         base=0.6,
         supports=(Weight("dtype-fp16", 0.1), Weight("activation-nonfinite", 0.2), Weight("log-ends-in-a-crash", 0.05)),
@@ -88,7 +88,7 @@ CAUSES = (
         first_action="Nothing to do.",
         confirm="The scale holds and the loss falls.",
         counter="More than 5 % of the later steps overflow.",
-        source="CAUSES; GradScaler and DeepSpeed start at 65536 and 2^32",
+        source="catalogue; GradScaler and DeepSpeed start at 65536 and 2^32",
         needs_any=("overflow-only-startup", "grad-norm-nonfinite-now-and-then"),
         base=0.8,
         vetoes=("loss-scale-collapsed", "overflow-often", "overflow-at-every-step"),
@@ -103,7 +103,7 @@ CAUSES = (
         first_action="Turn loss scaling on, or raise its start value.",
         confirm="The share of zeros falls with a scaler.",
         counter="The zeros are there in fp32 too.",
-        source="CAUSES; Transformer Engine's underflow share",
+        source="catalogue; Transformer Engine's underflow share",
         needs=("gradient-zeros",),
         base=0.45,
         supports=(Weight("dtype-fp16", 0.3),),
@@ -119,7 +119,7 @@ CAUSES = (
         fixes=("A higher LR, if the recipe bears it.",),
         confirm="The weights are unchanged, bit for bit, after a step with a gradient.",
         counter="fp32 master weights.",
-        source="CAUSES; torchtune#2254",
+        source="catalogue; torchtune#2254",
         needs_any=("update-under-rounding", "lr-tiny"),
         base=0.4,
         supports=(Weight("dtype-bf16", 0.2), Weight("update-under-rounding", 0.3), Weight("loss-flat", 0.1)),
@@ -137,7 +137,7 @@ CAUSES = (
         fixes=("Go back to the checkpoint before it: the moments cannot be repaired.",),
         confirm="The optimizer's state holds non-finite numbers.",
         counter="A scaler that skipped the step.",
-        source="FIELD detector 9; DeepSpeed#8035",
+        source="docs/sources.md, detector 9; DeepSpeed#8035",
         needs=("norm-nonfinite-before-loss", "loss-nonfinite-forever"),
         base=0.5,
         supports=(Weight("dtype-bf16", 0.2),),

@@ -17,7 +17,7 @@ def _remark(name: str, title: str, statement: str, action: str, signal: str, bas
         first_action=action,
         confirm="See the notes on the reading.",
         counter="A log that holds one run from its first step.",
-        source="CAUSES: notes on the log",
+        source="catalogue: notes on the log",
         needs=(signal,),
         base=base,
     )
@@ -55,7 +55,7 @@ CAUSES = (
         first_action="Judge the run by its reward, its KL or its validation loss.",
         confirm="The objective's own measure improves.",
         counter="A supervised loss.",
-        source="CAUSES; public GRPO, PPO and curriculum logs",
+        source="catalogue; public GRPO, PPO and curriculum logs",
         needs_any=("val-falls-while-train-rises", "loss-may-rise-by-design"),
         base=0.7,
         supports=(Weight("reinforcement", 0.15),),

@@ -49,6 +49,6 @@ NODES = (
         why="Dropout and batch norm then do the opposite of what is wanted.",
         signals=("eval-differs-twice", "training-flag-false"),
         yes=("eval-in-train-mode", "train-in-eval-mode"),
-        references="CAUSES",
+        references="catalogue",
     ),
 )  # fmt: skip

@@ -30,7 +30,7 @@ NODES = (
         yes=("vanishing-gradients", "init-too-small", "P5.Q3"),
         no=("P5.Q3",),
         unknown=("P5.Q3",),
-        references="preflight 5; FIELD detector 14",
+        references="preflight 5; docs/sources.md, detector 14",
     ),
     Node(
         id="P5.Q3",
@@ -41,8 +41,8 @@ NODES = (
         yes=("causal-mask-broken", "P5.Q4"),
         no=("P5.Q4",),
         unknown=("P5.Q4",),
-        try_next="Run sismo.causality: change a suffix, compare the logits of the prefix.",
-        references="preflight 5; FIELD detector 13",
+        try_next="Change a suffix, compare the logits of the prefix.",
+        references="preflight 5; docs/sources.md, detector 13",
     ),
     Node(
         id="P5.Q4",

@@ -28,7 +28,7 @@ NODES = (
         signals=("resumed", "summary-loss-too-low"),
         yes=("P6.Q3", "resumed", "train-loss-artefact-after-resume"),
         unknown=("P6.Q3",),
-        references="CAUSES",
+        references="catalogue",
     ),
     Node(
         id="P6.Q3",
@@ -37,6 +37,6 @@ NODES = (
         why="The LR starting over is the scheduler; a loss that jumps at once is the data; one that climbs after is the optimizer; one too low is repeated data.",
         signals=("lr-starts-over-at-resume", "loss-jumps-at-resume", "loss-climbs-after-resume", "loss-too-low-after-resume", "loss-nonfinite-after-resume"),
         yes=("scheduler-not-restored", "resume-jumps-data", "resume-lost-optimizer", "resume-repeats-data"),
-        references="CAUSES",
+        references="catalogue",
     ),
 )  # fmt: skip

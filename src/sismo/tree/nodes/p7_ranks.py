@@ -18,7 +18,7 @@ NODES = (
         yes=("replica-drift", "hardware-fault", "rank-nonfinite", "P7.Q2"),
         no=("P7.Q2",),
         unknown=("P7.Q2",),
-        references="FIELD detectors 19 and 23",
+        references="docs/sources.md, detector 19 and 23",
     ),
     Node(
         id="P7.Q2",
@@ -27,6 +27,6 @@ NODES = (
         why="Several runs in a file, two writers, placeholders, rounding and smoothing look like faults and are none.",
         signals=("few-rows", "note-several-runs", "note-two-writers", "note-placeholder-values", "note-metric-nan-only", "note-rounded-values", "note-smoothed-loss", "norm-is-the-loss-scale"),
         yes=("too-few-points", "several-runs", "two-writers", "placeholder-values", "metric-nan-only", "rounded-values", "smoothed-loss", "scaled-grad-norm"),
-        references="CAUSES: notes on the log",
+        references="catalogue: notes on the log",
     ),
 )  # fmt: skip

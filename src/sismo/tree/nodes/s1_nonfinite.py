@@ -20,7 +20,7 @@ NODES = (
         asks="Is the loss NaN or infinite at any logged step?",
         why="It is the quickest check, and nothing else counts while it holds: an update has destroyed something.",
         signals=("loss-nonfinite",),
-        yes=("S1.Q2",),
+        yes=("S1.Q2", "S1.Q7"),
         no=("S1.Q5", "S2.Q1"),
         unknown=("S1.Q5", "S2.Q1"),
         confused_with="A metric that is NaN (an empty class): only the loss counts.",
@@ -51,7 +51,7 @@ NODES = (
         unknown=("S1.Q4", *_CAUSES),
         confused_with="The last layer, where it is noticed.",
         try_next="Reload the last finite checkpoint and run one batch with finite checks after every layer.",
-        references="stability tree Q1.3; FIELD detector 5",
+        references="stability tree Q1.3; docs/sources.md, detector 5",
     ),
     Node(
         id="S1.Q4",
@@ -74,7 +74,7 @@ NODES = (
         unknown=("S1.Q6", "all-labels-masked", "nan-hidden-by-logger", "tokenization-mismatch", "label-out-of-range"),
         confused_with="An on-policy RL loss, which is 0 by definition while its gradient is not.",
         try_next="Log the raw loss and the number of labels per batch.",
-        references="FIELD: trl#6702, trl#6668; FIELD detector 21",
+        references="reports: trl#6702, trl#6668; docs/sources.md, detector 21",
     ),
     Node(
         id="S1.Q6",
@@ -86,5 +86,15 @@ NODES = (
         unknown=(),
         try_next="Evaluate one batch in fp32 and count its labels.",
         references="trl#1053; public Ultralytics logs",
+    ),
+    Node(
+        id="S1.Q7",
+        section=_S,
+        asks="Did the run go on with finite losses?",
+        why="Then the weights survived, and what came before or after may have a cause of its own.",
+        signals=("loss-nonfinite-isolated",),
+        yes=("S1.Q5", "S2.Q1"),
+        no=("S1.Q5",),
+        references="catalogue",
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ NODES = (
         unknown=("S3.Q1", *_PATTERN),
         confused_with="Heavy-tailed noise: 3σ alone fires about once in 1,000 healthy steps, so a robust z over 5 has to confirm it.",
         try_next="Look at the gradient norm, the LR and the batch in the same step.",
-        references="stability tree Q2.1; FINDINGS",
+        references="stability tree Q2.1; measured on a reference model",
     ),
     Node(
         id="S2.Q2",
@@ -33,7 +33,7 @@ NODES = (
         no=("S2.Q4", "S2.Q3", "S3.Q1"),
         unknown=("S2.Q3", "S2.Q4", "S3.Q1"),
         try_next="Wait the 50 steps before restarting.",
-        references="stability tree Q2.2; FINDINGS: a tail batch heals in 1 step, duplicates in 19 to 24, a bad matrix in 53 to 56",
+        references="stability tree Q2.2; measured: a tail batch heals in 1 step, duplicates in 19 to 24, a bad matrix in 53 to 56",
     ),
     Node(
         id="S2.Q3",
@@ -46,7 +46,7 @@ NODES = (
         unknown=("long-tail-batch", "lr-jump", "duplicate-batch"),
         confused_with="30× is only reached by batches of wholly unseen tokens; 3× with a one-step spike is the working form.",
         try_next="Stratify the batches, mend the schedule or mend the loader; write the post-mortem.",
-        references="stability tree Q2.3; FINDINGS",
+        references="stability tree Q2.3; measured on a reference model",
     ),
     Node(
         id="S2.Q4",

@@ -33,7 +33,7 @@ NODES = (
         unknown=("S3.Q3", "loss-scale-startup"),
         confused_with="Placeholder values (-1, or 1.0 on all rows) of a run without scaling.",
         try_next="Collapsed: look at initialisation and the residual stream. Constant: turn dynamic scaling on.",
-        references="stability tree Q3.2; FIELD detector 8",
+        references="stability tree Q3.2; docs/sources.md, detector 8",
     ),
     Node(
         id="S3.Q3",
@@ -57,6 +57,6 @@ NODES = (
         no=("S4.Q1", "bf16-update-rounding"),
         unknown=("S4.Q1", "bf16-update-rounding"),
         try_next="GradScaler; halve the LR if the scale keeps collapsing; bf16 instead of fp16.",
-        references="stability tree Q3.4; FIELD detector 7",
+        references="stability tree Q3.4; docs/sources.md, detector 7",
     ),
 )  # fmt: skip

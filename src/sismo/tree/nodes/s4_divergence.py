@@ -20,7 +20,7 @@ NODES = (
         unknown=("S5.Q1",),
         confused_with="Rising step by step without a break never happens (the longest streak of any run was 9): a significant trend is the working form.",
         try_next="Look at the LR, the weight norms and the gradient norm over the same window.",
-        references="stability tree Q4.1; FINDINGS",
+        references="stability tree Q4.1; measured on a reference model",
     ),
     Node(
         id="S4.Q2",
@@ -46,7 +46,7 @@ NODES = (
         unknown=("S4.Q4",),
         confused_with="The first 300 steps, in which healthy norms grow up to 6.6×.",
         try_next="Change the decay 2× and re-run from the checkpoint.",
-        references="stability tree Q4.3; FINDINGS",
+        references="stability tree Q4.3; measured on a reference model",
     ),
     Node(
         id="S4.Q4",
@@ -59,6 +59,6 @@ NODES = (
         unknown=("silent-divergence", "plateau", "missing-zero-grad"),
         confused_with="An LR that rises lowers the norm while the loss climbs.",
         try_next="Halve the LR; on a plateau look at the validation loss, and stop if it stands too.",
-        references="stability tree Q4.4; FINDINGS",
+        references="stability tree Q4.4; measured on a reference model",
     ),
 )  # fmt: skip

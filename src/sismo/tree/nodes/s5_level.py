@@ -20,7 +20,7 @@ NODES = (
         unknown=("S5.Q2",),
         confused_with="Divergence, where the training loss rises too.",
         try_next="Take the checkpoint at the minimum.",
-        references="CAUSES; FIELD detector 24",
+        references="catalogue; docs/sources.md, detector 24",
     ),
     Node(
         id="S5.Q2",
@@ -33,7 +33,7 @@ NODES = (
         unknown=("S5.Q3", "train-val-overlap", "memorising"),
         confused_with="Memorising: training far under validation.",
         try_next="Run the causality probe: it never fails.",
-        references="three-failures, failure 3; FINDINGS",
+        references="three-failures, failure 3; measured on a reference model",
     ),
     Node(
         id="S5.Q3",
@@ -45,7 +45,7 @@ NODES = (
         no=("S5.Q4",),
         unknown=("S5.Q4",),
         try_next="Compare one batch with accumulation 1.",
-        references="CAUSES",
+        references="catalogue",
     ),
     Node(
         id="S5.Q4",
@@ -58,7 +58,7 @@ NODES = (
         unknown=("S5.Q5", "clip-before-unscale"),
         confused_with="A trend under noise, which needs 100 rows to show.",
         try_next="Overfit one batch; look at the LR.",
-        references="CAUSES; stability tree Q4.4",
+        references="catalogue; stability tree Q4.4",
     ),
     Node(
         id="S5.Q5",
@@ -70,6 +70,6 @@ NODES = (
         no=("by-design",),
         unknown=("by-design",),
         try_next="Weigh the terms to one size.",
-        references="CAUSES",
+        references="catalogue",
     ),
 )  # fmt: skip
