@@ -18,6 +18,7 @@ setup: $(STAMP) ## make .venv with sismo and everything that developing it needs
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q src
 	@touch $@
 
 demo: $(STAMP) ## diagnose the example logs and print the verdicts

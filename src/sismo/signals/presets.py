@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -39,6 +37,8 @@ def read_overrides(path: str | Path) -> Mapping[str, float]:
 
     Raises UsageError for a file that cannot be read, an unknown threshold (with the names that are near), and a value that is no number.
     """
+    import tomllib  # 6 ms that a run without such a file need not pay
+
     try:
         with Path(path).open("rb") as file:
             document = tomllib.load(file)
@@ -59,6 +59,8 @@ def read_overrides(path: str | Path) -> Mapping[str, float]:
 def _check(name: str, where: str = "") -> None:
     known = registry.thresholds()
     if name not in known:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, known, n=3)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise UsageError(f"{where}no threshold is called {name!r}{hint}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
@@ -70,6 +69,8 @@ def lookup(name: str) -> Node | Cause:
         for key in (wanted, wanted.lower()):
             if key in known:
                 return known[key]
+    import difflib
+
     close = difflib.get_close_matches(wanted, [*nodes(), *causes()], n=3, cutoff=0.5)
     hint = f"; did you mean {', '.join(close)}?" if close else "; 'sismo tree' prints every id"
     raise UsageError(f"no question, cause or threshold is called {name!r}{hint}")
