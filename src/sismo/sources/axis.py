@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ RESTARTS = 0.8
 MAX_STEP = 2.0**53
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Axis:
+class Axis(NamedTuple):
     """Where each row stands.
 
     Attributes:
@@ -41,7 +40,7 @@ class Axis:
     used: tuple[str, ...] = ()
     total: int | None = None
     interval: int = 1
-    notes: list[Note] = field(default_factory=list)
+    notes: Sequence[Note] = ()
 
 
 def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Axis:

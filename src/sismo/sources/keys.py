@@ -7,8 +7,8 @@ where all keys of a log are known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from sismo.records.channels import FAMILIES
 
@@ -77,8 +77,7 @@ _GROUP = re.compile(r"(?:pg|group|g)?\d+")
 _GLUED = re.compile(r"(train|training|val|valid|test|eval|total|tr|avg|mean|trn)(loss|cost)")
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(NamedTuple):
     """What a key is about.
 
     Attributes:

@@ -9,7 +9,7 @@ from sismo.sources.keys import meaning
 from sismo.sources.numbers import value_of
 from sismo.sources.rows import RowBuilder, flatten
 
-_SPLIT_KEYS = ("mode", "split", "phase", "stage", "subset", "partition", "set", "type", "kind", "event")
+_SPLIT_KEYS = frozenset({"mode", "split", "phase", "stage", "subset", "partition", "set", "type", "kind", "event"})
 _VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval", "evaluation": "eval", "test": "test",
     "dev": "val", "validate": "val",
               "evaluate": "eval"}  # fmt: skip
@@ -37,7 +37,9 @@ def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
 
 
 def _prefix(flat: Mapping[str, object]) -> str:
-    for key in _SPLIT_KEYS:
+    if _SPLIT_KEYS.isdisjoint(flat):
+        return ""
+    for key in (key for key in flat if key in _SPLIT_KEYS):
         value = flat.get(key)
         if isinstance(value, str):
             return _VAL_WORDS.get(value.lower(), "")
