@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sismo.postmortem import PostMortem
+    from sismo.recorder import Recorder
     from sismo.records.types import Run
     from sismo.signals.presets import Preset
 
-__all__ = ["diagnose", "load"]
+__all__ = ["Recorder", "diagnose", "load"]
 __version__ = "0.1.0"
 
 
@@ -37,3 +38,22 @@ def diagnose(run: Run, limits: Preset | None = None) -> PostMortem:
     from sismo.judge import diagnose as _diagnose
 
     return _diagnose(run, limits)
+
+
+def __getattr__(name: str) -> object:
+    # Recording needs torch, which costs seconds to import and is not installed where logs are only read.
+    if name != "Recorder":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from sismo.recorder import Recorder as _Recorder
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        from sismo.errors import MissingExtra
+
+        raise MissingExtra("recording a run", "torch") from error
+    return _Recorder
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

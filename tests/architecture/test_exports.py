@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_all_is_what_is_visible() -> None:
-    code = "import sismo; print(sorted(n for n in vars(sismo) if not n.startswith('_') and n not in ('annotations', 'TYPE_CHECKING')))"
+    code = "import sismo; print(sorted(n for n in dir(sismo) if not n.startswith('_') and n not in ('annotations', 'TYPE_CHECKING')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(sorted(sismo.__all__))
 

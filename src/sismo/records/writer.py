@@ -98,6 +98,11 @@ class RunWriter:
         record = {"step": int(event.step), "kind": event.kind, "data": dict(event.data)}
         self._events.write((json.dumps(record, separators=(",", ":"), default=str) + "\n").encode())
 
+    def describe(self, header: Header) -> None:
+        """Replaces what the manifest says about the run."""
+        self.header = header._replace(status="running")
+        self._write_manifest("running")
+
     def roll(self) -> None:
         """Turns the rows in the tail into a finished part."""
         if not self._pending:

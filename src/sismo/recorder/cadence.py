@@ -1,0 +1,104 @@
+"""How much is measured when: holds recording under a share of the step time.
+
+A job is done when there is credit for it. Credit grows with every step by ``budget`` times the step, and what sismo spent in that step is
+taken off. Jobs take turns, so that layers and matrices are spread over steps; the cost of a job is learnt by doing it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from sismo.recorder.panel import Job
+
+AIM = 0.75
+"""Part of the budget that is planned with: the rest pays for what cannot be timed from here, such as cold caches."""
+STEP_CAP = 0.04
+"""Largest share of one step that the planned jobs may take."""
+FIRST_SHARE = 0.6
+"""Part of the budget that the jobs which come first may take at every step."""
+_FORGET = 0.3
+"""Weight of the newest time in the running means."""
+_UNKNOWN = 1e-3
+"""Seconds that a job is taken to need before it was ever done."""
+
+
+class Cadence:
+    """Plans the jobs of each step.
+
+    Arguments:
+        budget: share of the step time, or None for everything at every step.
+        firsts: jobs that come before all others. jobs: those that take turns.
+        in_step: several ranks must come to the same plan, so that times have no say in it: one job a step.
+    """
+
+    def __init__(self, budget: float | None, firsts: Sequence[Job], jobs: Sequence[Job], *, in_step: bool = False) -> None:
+        self.budget = budget
+        self._in_step = in_step
+        self._firsts = list(firsts)
+        self._queue = deque(jobs)
+        self._cost: dict[Job, float] = {}
+        self._step_time = 0.0
+        self._credit = 0.0
+        self._steps = 0
+        self._spent = 0.0
+        self._trained = 0.0
+        self._done: dict[str, int] = {}
+        self._size: dict[str, int] = {}
+        for job in (*firsts, *jobs):
+            self._size[job.panel] = self._size.get(job.panel, 0) + 1
+
+    def account(self, seconds: float, own: float, jobs: Mapping[Job, float], *, free: bool = False) -> None:
+        """A step took ``seconds``, of which sismo took ``own``, of which each job took so much. ``free`` steps cost no credit."""
+        trained = max(seconds - own, 0.0)
+        self._steps += 1
+        self._spent += own
+        self._trained += trained
+        for job, cost in jobs.items():
+            self._done[job.panel] = self._done.get(job.panel, 0) + 1
+            self._cost[job] = cost if job not in self._cost else (1 - _FORGET) * self._cost[job] + _FORGET * cost
+        # The first step of a process is no measure of the others.
+        if self._steps > 1:
+            self._step_time = trained if not self._step_time else (1 - _FORGET) * self._step_time + _FORGET * trained
+        if self.budget is not None:
+            earned = AIM * self.budget * trained - (0.0 if free else own)
+            self._credit = min(self._credit + earned, max(STEP_CAP * self._step_time, self._dearest()))
+
+    def plan(self) -> list[Job]:
+        """The jobs of the next step. The first plan is everything: step 0 tells what no later step does."""
+        if self.budget is None or not self._steps:
+            return self.everything()
+        if self._in_step:
+            self._queue.rotate(-1)
+            return [*self._firsts, *list(self._queue)[:1]]
+        # What comes first does not wait for credit: it is thinned out only where it costs more than its part of the budget by itself.
+        afford = FIRST_SHARE * self.budget * self._step_time
+        chosen = [job for job in self._firsts if self._steps % max(1, math.ceil(self._cost.get(job, 0.0) / max(afford, 1e-9))) == 0]
+        left = min(self._credit, STEP_CAP * self._step_time)
+        first_in_queue = True
+        for _ in range(len(self._queue)):
+            job = self._queue[0]
+            cost = self._cost.get(job, _UNKNOWN)
+            if cost > left and not (first_in_queue and cost <= self._credit):
+                break
+            first_in_queue = False
+            chosen.append(job)
+            left -= cost
+            self._queue.rotate(-1)
+        return chosen
+
+    def everything(self) -> list[Job]:
+        """All jobs."""
+        return [*self._firsts, *self._queue]
+
+    def summary(self) -> dict[str, object]:
+        """What the cadence came to: the share of the step time, and the mean number of steps between two measurements of a part."""
+        every = {
+            panel: round(self._steps * self._size[panel] / count, 2) for panel, count in sorted(self._done.items()) if panel in self._size
+        }
+        share = self._spent / self._trained if self._trained else None
+        return {"budget": self.budget, "share": share and round(share, 5), "steps": self._steps, "steps_between": every}
+
+    def _dearest(self) -> float:
+        return max(self._cost.values(), default=0.0)

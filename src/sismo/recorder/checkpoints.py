@@ -1,0 +1,91 @@
+"""Checkpoints that can be gone back to: whole or not there, with everything that a step depends on."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from sismo.recorder.scene import Scene
+
+FOLDER = "checkpoints"
+
+
+class Checkpoints:
+    """Writes a checkpoint every ``every`` steps and keeps the last ``keep`` that ``every`` healthy steps followed.
+
+    A checkpoint that trouble followed sooner is kept until enough good ones are there: it may be the only one.
+    """
+
+    def __init__(self, scene: Scene, folder: Path, *, every: int, keep: int, parts: Mapping[str, Any]) -> None:
+        self._scene, self._folder, self._every, self._keep = scene, folder / FOLDER, every, keep
+        self._parts = {name: part for name, part in parts.items() if part is not None}
+        self._pending: list[tuple[int, Path]] = []
+        self._good: list[Path] = []
+        self._bad: list[Path] = []
+
+    def step(self, step: int, healthy_for: Callable[[int], int]) -> Path | None:
+        """Writes one when it is time; returns its path."""
+        for at, path in list(self._pending):
+            if step - at >= self._every:
+                self._pending.remove((at, path))
+                (self._good if healthy_for(step) >= step - at else self._bad).append(path)
+        if (step + 1) % self._every:
+            return None
+        path = self._folder / f"step-{step:09d}.pt"
+        save(path, self.state(step))
+        self._pending.append((step, path))
+        while len(self._good) > self._keep:
+            self._good.pop(0).unlink(missing_ok=True)
+        while self._bad and len(self._good) + len(self._bad) > self._keep:
+            self._bad.pop(0).unlink(missing_ok=True)
+        return path
+
+    def state(self, step: int) -> dict[str, Any]:
+        """Model, optimizers, scheduler, scaler, loader, random numbers and the step."""
+        found: dict[str, Any] = {
+            "step": step,
+            "model": self._scene.root.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self._scene.optimizers],
+            "parts": {name: part.state_dict() for name, part in self._parts.items() if hasattr(part, "state_dict")},
+            "random": {"python": random.getstate(), "numpy": np.random.get_state(), "torch": torch.get_rng_state()},
+        }
+        if self._scene.scaler is not None and "scaler" not in found["parts"]:
+            found["parts"]["scaler"] = self._scene.scaler.state_dict()
+        if torch.cuda.is_available():
+            found["random"]["cuda"] = torch.cuda.get_rng_state_all()
+        return found
+
+
+def save(path: Path, state: Mapping[str, Any]) -> None:
+    """Writes a checkpoint so that it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    with open(temporary, "wb") as file:
+        torch.save(dict(state), file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def load(path: str | Path, scene: Scene, parts: Mapping[str, Any]) -> int:
+    """Puts everything back as it was; returns the step that the checkpoint was written after."""
+    # It holds the random state of Python and numpy, and was written by this very class.
+    state = torch.load(path, map_location="cpu", weights_only=False)
+    scene.root.load_state_dict(state["model"])
+    for optimizer, one in zip(scene.optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(one)
+    for name, part in parts.items():
+        if part is not None and name in state["parts"]:
+            part.load_state_dict(state["parts"][name])
+    random.setstate(state["random"]["python"])
+    np.random.set_state(state["random"]["numpy"])
+    torch.set_rng_state(state["random"]["torch"])
+    if "cuda" in state["random"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(state["random"]["cuda"])
+    return int(state["step"])

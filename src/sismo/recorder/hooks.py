@@ -1,0 +1,147 @@
+"""Ties torch to the moments of ``events.Moment``: optimizers, gradient clipping, the scaler and the model's own call.
+
+Gradient clipping is caught one level below ``clip_grad_norm_`` and ``clip_grad_value_``, in the helpers that these look up when they are
+called, because most loops have imported the functions themselves long before a recorder exists.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grad
+from torch.optim import Optimizer
+
+from sismo.recorder.events import Moment
+from sismo.recorder.scene import Scene
+from sismo.recorder.shield import Shield
+
+Tell = Callable[..., None]
+
+
+class Hooks:
+    """Everything that is hung into torch for one recorder. ``tell(moment, ...)`` is called at each moment, inside the shield."""
+
+    def __init__(self, scene: Scene, shield: Shield, tell: Tell) -> None:
+        self._scene, self._shield, self._tell = scene, shield, tell
+        self._undo: list[Callable[[], None]] = []
+        self._updated: set[int] = set()
+        self._called = False
+        self._norm_type = 2.0
+        self._mine = {id(weight.tensor) for weight in scene.weights}
+        self._optimizers = weakref.WeakSet(scene.optimizers)
+
+    def hang(self) -> None:
+        """Sets all hooks."""
+        for optimizer in self._scene.optimizers:
+            for handle in (optimizer.register_step_pre_hook(self._before), optimizer.register_step_post_hook(self._after)):
+                self._undo.append(handle.remove)
+        self._patch(torch.amp.GradScaler, "scale", self._scaler_scale)
+        self._patch(torch.amp.GradScaler, "step", self._scaler_step)
+        self._patch(clip_grad, "_get_total_norm", self._total_norm)
+        self._patch(clip_grad, "_clip_grads_with_norm_", self._norm_clip)
+        self._patch(clip_grad, "_group_tensors_by_device_and_dtype", self._value_clip)
+        if not self._scene.compiled:
+            handle = self._scene.root.register_forward_pre_hook(self._forward, with_kwargs=True)
+            self._undo.append(handle.remove)
+
+    def take_down(self) -> None:
+        """Removes them, last one first."""
+        while self._undo:
+            self._undo.pop()()
+
+    def new_step(self) -> None:
+        """A step is over: the next call of the model is the first one of the next step."""
+        self._called = False
+        self._updated.clear()
+
+    def _patch(self, holder: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        if not hasattr(holder, name):
+            return
+        original = getattr(holder, name)
+        mine = make(original)
+        setattr(holder, name, mine)
+
+        def undo() -> None:
+            # Somebody may have wrapped ours meanwhile; taking theirs away would be worse than leaving a wrapper that does nothing.
+            if getattr(holder, name) is mine:
+                setattr(holder, name, original)
+
+        self._undo.append(undo)
+
+    def _run(self, moment: Moment, *arguments: Any) -> None:
+        if self._shield.alive:
+            with self._shield():
+                self._tell(moment, *arguments)
+
+    def _forward(self, module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+        if module.training and not self._called and torch.is_grad_enabled():
+            self._called = True
+            self._run(Moment.INPUTS, arguments, options)
+
+    def _before(self, optimizer: Optimizer, arguments: Any, options: Any) -> None:
+        self._updated.add(id(optimizer))
+        self._run(Moment.BEFORE_UPDATE, optimizer)
+
+    def _after(self, optimizer: Optimizer, arguments: Any, options: Any) -> None:
+        self._run(Moment.AFTER_UPDATE, optimizer)
+
+    def _scaler_scale(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def scale(scaler: Any, *arguments: Any, **options: Any) -> Any:
+            if scaler.is_enabled():
+                self._scene.scaler = scaler
+            return original(scaler, *arguments, **options)
+
+        return scale
+
+    def _scaler_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(scaler: Any, optimizer: Any, *arguments: Any, **options: Any) -> Any:
+            mine = getattr(optimizer, "optimizer", optimizer)
+            if mine not in self._optimizers or not scaler.is_enabled():
+                return original(scaler, optimizer, *arguments, **options)
+            self._scene.scaler = scaler
+            self._updated.discard(id(mine))
+            result = original(scaler, optimizer, *arguments, **options)
+            if id(mine) not in self._updated:
+                self._run(Moment.SKIPPED, mine)
+            return result
+
+        return step
+
+    def _total_norm(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def total(tensors: Any, norm_type: float = 2.0, *arguments: Any, **options: Any) -> Any:
+            self._norm_type = float(norm_type)
+            return original(tensors, norm_type, *arguments, **options)
+
+        return total
+
+    def _norm_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def clip(parameters: Any, max_norm: float, total_norm: Tensor, *arguments: Any, **options: Any) -> Any:
+            many = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+            if self._concerns(many):
+                self._run(Moment.CLIPPED, many, float(max_norm), total_norm if self._norm_type == 2.0 else None)
+            return original(many, max_norm, total_norm, *arguments, **options)
+
+        return clip
+
+    def _value_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """``clip_grad_value_`` groups its gradients with this; so does the norm, for which it is called below ``_get_total_norm``."""
+        gradients = self._gradients
+
+        def group(tensors: Any, *arguments: Any, **options: Any) -> Any:
+            if sys._getframe(1).f_code.co_name == "clip_grad_value_" and (found := gradients(tensors)):
+                self._run(Moment.CLIPPED, found, None, None)
+            return original(tensors, *arguments, **options)
+
+        return group
+
+    def _gradients(self, groups: Sequence[Sequence[Tensor]]) -> list[Tensor]:
+        wanted = {id(tensor) for tensors in groups for tensor in tensors}
+        return [weight.tensor for weight in self._scene.weights if id(weight.tensor.grad) in wanted]
+
+    def _concerns(self, tensors: Sequence[Tensor]) -> bool:
+        return any(id(tensor) in self._mine for tensor in tensors)

@@ -1,0 +1,103 @@
+"""What a panel is, and the draft of a row that panels write into."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sismo.recorder.lag import Finish, Piece
+from sismo.records.types import Event
+
+if TYPE_CHECKING:
+    from sismo.recorder.scene import Scene
+
+
+class Job(NamedTuple):
+    """A piece of work that need not be done at every step: ``part`` of ``panel`` (a layer, a matrix, a slice of the weights)."""
+
+    panel: str
+    part: str
+
+
+class Draft:
+    """What has been measured since the last step: tensors stay where they are, and become numbers later."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, float] = {}
+        self._channels: list[str] = []
+        self._tensors: list[Tensor] = []
+        self._pieces: list[Piece] = []
+        self.spent: dict[Job, float] = {}
+
+    def add(self, channel: str, value: Tensor | float) -> None:
+        """One value of one channel: a number, or a tensor of one element that is not read now."""
+        if isinstance(value, Tensor):
+            self._channels.append(channel)
+            self._tensors.append(value.detach().reshape(()))
+        else:
+            self._numbers[channel] = float(value)
+
+    def vector(self, values: Tensor | Sequence[Tensor], finish: Finish, *, across: bool = False) -> None:
+        """Many values at once; ``finish`` makes channels of them when they are there, added up over the ranks if ``across``."""
+        flat = values.detach().reshape(-1) if isinstance(values, Tensor) else gathered(values)
+        self._pieces.append(Piece(flat, finish, across))
+
+    def pieces(self) -> list[Piece]:
+        """Everything that has to come over from the device."""
+        pieces = list(self._pieces)
+        if self._tensors:
+            channels = tuple(self._channels)
+            pieces.append(Piece(gathered(self._tensors), lambda values: dict(zip(channels, values, strict=True))))
+        return pieces
+
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """What is known already."""
+        return self._numbers
+
+
+def gathered(values: Sequence[Tensor]) -> Tensor:
+    """Scalars as one vector of double precision on the device of the first."""
+    first = values[0]
+    wide = torch.float32 if first.device.type == "mps" else torch.float64
+    return torch.stack([value.detach().reshape(()).to(device=first.device, dtype=wide) for value in values])
+
+
+class Panel(ABC):
+    """One kind of measurement. Subclasses are final, lie in ``panels/`` and define the ``on_...`` methods of the moments that they need.
+
+    The docstring of each states the formula, what it costs and where it comes from.
+    """
+
+    name: ClassVar[str]
+    first: ClassVar[bool] = False
+    """Whether its jobs come before all others when time is short."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+
+    @abstractmethod
+    def jobs(self) -> Sequence[Job]:
+        """The work that may be spread over steps; empty when the panel does all of its work at every step."""
+
+    @abstractmethod
+    def arm(self, parts: Collection[str]) -> None:
+        """Gets ready for a step in which these parts of its jobs are to be done; lets go of what was set up for the last one."""
+
+    @abstractmethod
+    def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
+        """Sees the finished row of a step, oldest first: may add to it, and says what happened."""
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Books the time of the body on a job."""
+        began = time.perf_counter()
+        yield
+        job = Job(self.name, part)
+        self.scene.draft.spent[job] = self.scene.draft.spent.get(job, 0.0) + time.perf_counter() - began

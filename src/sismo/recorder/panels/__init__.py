@@ -1,0 +1,1 @@
+"""What is measured, one panel a file. A panel takes part by lying here and naming its class ``PANEL``."""

@@ -1,0 +1,78 @@
+"""Panel 1, the loss: ``loss/train``, ``loss/val``, ``loss_class/CLASS``, ``loss_term/TERM``, ``loss_val/SET``.
+
+Formula: the scalar that was given to ``Recorder.step``, unchanged. Cost: nothing; a tensor is not read in the step that made it.
+Source: the user's own panel 1. A loss that is no scalar is averaged, with a warning; one that is not finite is recorded as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
+
+from torch import Tensor
+
+from sismo.recorder.panel import Job, Panel
+from sismo.recorder.scene import Scene, local
+from sismo.recorder.shield import log
+from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
+from sismo.records.types import Event
+
+
+class LossPanel(Panel):
+    """What the loop says about its loss."""
+
+    name: ClassVar[str] = "loss"
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._warned = False
+        self._finite = True
+
+    def jobs(self) -> Sequence[Job]:
+        return ()
+
+    def arm(self, parts: Collection[str]) -> None:
+        pass
+
+    def on_step(self, loss: object, more: Mapping[str, object]) -> None:
+        """Takes the loss and everything that was given by name beside it."""
+        self._add(LOSS_TRAIN, loss)
+        for family, value in more.items():
+            if value is None:
+                continue
+            if isinstance(value, Mapping):
+                for member, one in value.items():
+                    self._add(f"{family}/{member}", one)
+            else:
+                self._add(LOSS_VAL if family == "loss_val" else family, value)
+
+    def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
+        loss = values.get(LOSS_TRAIN)
+        was, self._finite = self._finite, loss is None or math.isfinite(loss)
+        if was and not self._finite:
+            log.warning("the loss is %s at step %d", loss, step)
+            return [Event(step, "nonfinite", {"channel": LOSS_TRAIN, "value": str(loss)})]
+        return ()
+
+    def _add(self, channel: str, value: object) -> None:
+        if isinstance(value, Tensor):
+            value = local(value)
+            if value.numel() != 1:
+                self._warn(f"{channel} has the shape {tuple(value.shape)}, not that of a scalar: its mean is recorded")
+                value = value.double().mean()
+            self.scene.draft.add(channel, value)
+        elif isinstance(value, (int, float)):
+            self.scene.draft.add(channel, float(value))
+        elif hasattr(value, "__float__"):
+            self.scene.draft.add(channel, float(value))  # pyright: ignore[reportArgumentType]
+        elif value is not None:
+            self._warn(f"{channel} is a {type(value).__name__}, not a number or a tensor: it is left out")
+
+    def _warn(self, message: str) -> None:
+        if not self._warned:
+            self._warned = True
+            log.warning("%s", message)
+
+
+PANEL = LossPanel

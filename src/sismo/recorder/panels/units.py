@@ -1,0 +1,74 @@
+"""Panel 6, dead units: ``dead_units/LAYER``, the share of units that fired for no entry of the window.
+
+Formula: a unit fires where the output of its activation function is over 0, which for ReLU, GELU, SiLU and their kin is where its input
+was; before the second matrix of an MLP that calls a function, where it is not 0. Units lie on the last axis of (B, C) and (B, T, C) and
+on axis 1 of (B, C, H, W); every other axis is an entry. The window is the last 8 measured steps. Cost: one pass over the output; layers
+take turns. Source: the user's own panel 6; SageMaker Debugger's dead ReLU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import ClassVar
+
+from torch import Tensor
+
+from sismo.recorder import anatomy
+from sismo.recorder.panel import Job, Panel
+from sismo.recorder.scene import Scene, local
+from sismo.recorder.taps import Taps
+from sismo.records.types import Event
+
+WINDOW = 8
+"""Measured steps in a window: enough that a unit which fires now and then is not taken for dead."""
+_SILENT = 1e-6
+"""Size up to which the output of a unit counts as 0 where its sign says nothing."""
+
+
+class UnitsPanel(Panel):
+    """Units that never fire."""
+
+    name: ClassVar[str] = "units"
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        found = () if scene.compiled else anatomy.units(scene.root)
+        self._units = {units.name: units for units in found}
+        self._peaks: dict[str, Tensor] = {}
+        self._count: dict[str, int] = {}
+        self._taps = Taps(scene.shield)
+
+    def jobs(self) -> Sequence[Job]:
+        return [Job(self.name, name) for name in self._units]
+
+    def arm(self, parts: Collection[str]) -> None:
+        self._taps.clear()
+        for part in parts:
+            units = self._units[part]
+            (self._taps.input if units.reads_input else self._taps.output)(units.module, partial(self._measure, part))
+
+    def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
+        return ()
+
+    def _measure(self, name: str, output: Tensor) -> None:
+        units = self._units[name]
+        with self.timed(name):
+            peak = peaks(local(output), units.axis, sizes=units.reads_input)
+            known = self._peaks.get(name)
+            self._peaks[name] = peak if known is None or known.shape != peak.shape else known.maximum(peak)
+            self._count[name] = self._count.get(name, 0) + 1
+            if self._count[name] >= WINDOW:
+                dead = self._peaks.pop(name) <= (_SILENT if units.reads_input else 0.0)
+                self._count[name] = 0
+                self.scene.draft.add(f"dead_units/{name}", dead.float().mean())
+
+
+def peaks(output: Tensor, axis: int, *, sizes: bool) -> Tensor:
+    """The largest output of each unit (the largest size, where ``sizes``)."""
+    axis = axis if output.ndim > 2 else -1
+    others = [other for other in range(output.ndim) if other != axis % output.ndim]
+    return (output.abs() if sizes else output).amax(others) if others else output
+
+
+PANEL = UnitsPanel

@@ -1,0 +1,253 @@
+"""The recorder: two lines round a training loop."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from torch import nn
+
+from sismo.errors import SismoError, UsageError
+from sismo.recorder import manifest
+from sismo.recorder import panels as _folder
+from sismo.recorder.cadence import Cadence
+from sismo.recorder.checkpoints import Checkpoints, load
+from sismo.recorder.events import Moment
+from sismo.recorder.hooks import Hooks
+from sismo.recorder.journal import Journal
+from sismo.recorder.mirror import Mirror
+from sismo.recorder.panel import Draft, Panel
+from sismo.recorder.ranks import Ranks
+from sismo.recorder.scene import scene, sharded
+from sismo.recorder.shield import Shield, log
+
+
+class Recorder:
+    """Records a training run into a folder that ``sismo diagnose`` reads.
+
+    ```python
+    with Recorder(model, optimizer, "runs/a", config=cfg) as rec:
+        for batch in loader:
+            ...
+            rec.step(loss)  # once per optimizer step; everything else is found by itself
+    ```
+
+    Training goes on exactly as without it: the same numbers, bit for bit, whatever happens in here.
+
+    Arguments:
+        model: the model, wrapped or not. optimizers: one, or several in a list or a mapping. path: the run folder; a run that is
+            there is continued, and the seam is an event.
+        config: the settings of the run: a mapping, a dataclass or a namespace. They go into the manifest.
+        budget: the share of the step time that recording may take; None measures everything at every step.
+        save_every: steps between checkpoints; none are written without it.
+        keep: how many are kept that ``save_every`` healthy steps followed.
+        scheduler, scaler, loader: what belongs into a checkpoint beside model and optimizers.
+        first_step: the number of the first step; a continued run goes on after its last row without it.
+        mirrors: places that get every row as well, see ``integrations``.
+        checksum_every: steps between comparisons of the replicas' weights, with several ranks.
+
+    Raises ``UsageError`` for a model without parameters, an optimizer that holds none of them, or a folder that another process writes to.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: object,
+        path: str | Path,
+        *,
+        config: object = None,
+        budget: float | None = 0.01,
+        save_every: int | None = None,
+        keep: int = 3,
+        scheduler: Any = None,
+        scaler: Any = None,
+        loader: Any = None,
+        first_step: int | None = None,
+        mirrors: Sequence[Mirror] = (),
+        checksum_every: int = 100,
+    ) -> None:
+        if budget is not None and not 0 < budget < 1:
+            raise UsageError(f"budget is a share of the step time between 0 and 1, or None for everything; not {budget}")
+        if save_every is not None and save_every < 1:
+            raise UsageError(f"save_every is a number of steps, 1 or more; not {save_every}")
+        self.path = Path(path)
+        self._closed = False
+        self._shield = Shield(self._fell)
+        self._parts = {"scheduler": scheduler, "scaler": scaler, "loader": loader}
+        self._scene = scene(model, optimizers, self._shield)
+        self._hooks = Hooks(self._scene, self._shield, self._tell)
+        self._panels: list[Panel] = []
+        try:
+            self._open(config, budget, save_every, keep, first_step, mirrors, checksum_every)
+        except SismoError:
+            self._put_away()
+            raise
+        except Exception as error:
+            self._shield.fail(error)
+
+    def _open(
+        self,
+        config: object,
+        budget: float | None,
+        save_every: int | None,
+        keep: int,
+        first_step: int | None,
+        mirrors: Sequence[Mirror],
+        checksum_every: int,
+    ) -> None:
+        ranks = Ranks()
+        across = ranks.on and any(sharded(weight.tensor) for weight in self._scene.weights)
+        self._panels = _panels(self._scene, ranks.rank, across=across)
+        self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
+        firsts, jobs = [[job for panel in self._panels if panel.first is first for job in panel.jobs()] for first in (True, False)]
+        self._cadence = Cadence(budget, firsts, jobs, in_step=across)
+        header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
+        self._journal = Journal(self.path, header, ranks, self._panels, mirrors, zooms=not across)
+        self._step = self._journal.next_step if first_step is None else first_step
+        self._checksum_every = checksum_every if ranks.on and not across else 0
+        self._checkpoints = None
+        if save_every is not None and ranks.rank == 0:
+            self._checkpoints = Checkpoints(self._scene, self.path, every=save_every, keep=keep, parts=self._parts)
+        if self._scene.compiled:
+            log.warning("the model is compiled: activations, units, attention and batches are not recorded")
+        self._was_full = True
+        self._hooks.hang()
+        with self._shield():
+            self._arm(full=True)
+        self._began = time.perf_counter()
+        self._shield.elapsed()
+
+    @property
+    def recording(self) -> bool:
+        """Whether rows are still written."""
+        return self._shield.alive and not self._closed
+
+    def step(
+        self,
+        loss: object,
+        *,
+        val: object = None,
+        classes: Mapping[Any, object] | None = None,
+        terms: Mapping[str, object] | None = None,
+        ids: Sequence[object] | None = None,
+        step: int | None = None,
+    ) -> None:
+        """An optimizer step is over.
+
+        Arguments:
+            loss: the training loss, a tensor or a number.
+            val: the validation loss, where there was an evaluation; a mapping for several sets.
+            classes: loss of each class or domain. terms: the terms that the loss is the sum of.
+            ids: what tells the samples of the batch; the last ones are written down when something goes wrong.
+            step: the number of the step, where the loop has its own.
+        """
+        if not self.recording:
+            return
+        with self._shield():
+            more: dict[str, object] = {"loss_class": classes, "loss_term": terms}
+            more["loss_val"] = val
+            self._close_step(loss, more, ids, self._step if step is None else int(step))
+
+    def evaluation(self, val: object) -> None:
+        """A validation loss that belongs to the step before."""
+        if self.recording:
+            with self._shield():
+                self._journal.late(self._step - 1, val)
+
+    def checkpoint(self, path: str | Path) -> None:
+        """Notes that the loop wrote a checkpoint."""
+        if self.recording:
+            with self._shield():
+                self._journal.happened(max(self._step - 1, 0), "checkpoint", {"path": str(path)})
+
+    def load(self, path: str | Path) -> int:
+        """Puts model, optimizers, random numbers and the rest back from a checkpoint of ``save_every``; returns the next step's number."""
+        self._step = load(path, self._scene, self._parts) + 1
+        return self._step
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Ends the run; an error is what ended it. Closing twice does nothing."""
+        if self._closed:
+            return
+        if self._shield.alive:
+            with self._shield():
+                self._journal.finish(self._cadence.summary(), error, self._step)
+        self._closed = True
+        self._put_away()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close(error)
+
+    def _tell(self, moment: Moment, *arguments: Any) -> None:
+        for handler in self._handlers[moment]:
+            handler(*arguments)
+
+    def _close_step(self, loss: object, more: Mapping[str, object], ids: Sequence[object] | None, step: int) -> None:
+        self._tell(Moment.STEP, loss, more)
+        draft = self._scene.draft
+        self._scene.draft = Draft()
+        if self._shield.autocast is not None:
+            self._journal.computes_in(manifest.DTYPES.get(self._shield.autocast, ""))
+        sums = self._checksum_every and step % self._checksum_every == 0
+        self._journal.send(step, draft, ids, self._checksum() if sums else None)
+        self._step = step + 1
+        written = self._checkpoints.step(step, self._journal.watch.healthy_for) if self._checkpoints else None
+        if written is not None:
+            self._journal.happened(step, "checkpoint", {"path": str(written)})
+        self._hooks.new_step()
+        full = self._journal.watch.full(self._step)
+        self._arm(full=full)
+        now = time.perf_counter()
+        own = self._shield.elapsed()
+        self._cadence.account(now - self._began, own, draft.spent, free=self._was_full)
+        self._was_full = full
+        self._began = now
+
+    def _arm(self, *, full: bool) -> None:
+        chosen = self._cadence.everything() if full else self._cadence.plan()
+        for panel in self._panels:
+            panel.arm([job.part for job in chosen if job.panel == panel.name])
+
+    def _checksum(self) -> torch.Tensor:
+        # Sums of bits wrap round in 64 of them; 48 of those pass through a double whole.
+        total = torch.stack([_bits(weight.tensor.detach()).sum() for weight in self._scene.weights]).sum()
+        return total & 0xFFFFFFFFFFFF
+
+    def _fell(self, error: BaseException) -> None:
+        self._put_away()
+        # It may have fallen over before there was a journal.
+        if journal := self.__dict__.get("_journal"):
+            journal.broke(error, self._step)
+
+    def _put_away(self) -> None:
+        for panel in self._panels:
+            panel.arm(())
+        self._hooks.take_down()
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    whole = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}[tensor.element_size()]
+    return tensor.contiguous().view(whole).long()
+
+
+def _panels(scene: Any, rank: int, *, across: bool) -> list[Panel]:
+    """Every panel that lies in ``panels/``; on other ranks than 0 only those that rank 0 cannot do without."""
+    found: list[Panel] = []
+    for module in sorted(pkgutil.iter_modules(_folder.__path__), key=lambda module: module.name):
+        panel: type[Panel] = importlib.import_module(f"{_folder.__name__}.{module.name}").PANEL
+        if rank == 0 or panel.name == "loss" or (across and panel.name in ("gradients", "weights")):
+            found.append(panel(scene))
+    return found
+
+
+def _handlers(panels: Sequence[Panel], moment: Moment) -> list[Callable[..., None]]:
+    return [getattr(panel, f"on_{moment.value}") for panel in panels if hasattr(panel, f"on_{moment.value}")]
