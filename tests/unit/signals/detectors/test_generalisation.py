@@ -1,0 +1,107 @@
+"""What the validation loss says beside the training loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import alarms, falling, level, look, names, run, state
+from support.trios import Trio, check, check_all, each
+
+import sismo
+from sismo.signals.detectors import generalisation
+from sismo.signals.types import State
+
+NAN = float("nan")
+CALM = falling(400)
+EVALS = np.arange(20, 401, 20)
+FALLS = (EVALS, 2.3 + np.exp(-EVALS / 80.0))
+RISES = (EVALS, 2.3 + np.exp(-EVALS / 40.0) + np.maximum(0, EVALS - 200) * 0.005)
+HARDER = run(loss=np.linspace(2, 3, 400) + level(400, 0.0), val=(EVALS, np.linspace(3, 2, 20)))
+NO_VAL, NO_LOSS = run(loss=CALM), run(val=FALLS)
+TINY = np.geomspace(6.0, 1e-3, 400)
+BOTH_TINY = run(loss=TINY, val=(EVALS, np.geomspace(6.0, 1e-3, 20)))
+SUM = run(loss=8 * CALM, val=(EVALS, CALM[EVALS - 1]), accumulation=8)
+
+TRIOS = {
+    "val-rises-after-minimum": Trio(run(loss=np.linspace(6, 0.5, 400), val=RISES), run(loss=CALM, val=FALLS), NO_VAL),
+    "val-rises-clearly": Trio(run(loss=np.linspace(6, 0.5, 400), val=RISES), run(loss=CALM, val=FALLS), NO_VAL),
+    "val-falls-while-train-rises": Trio(HARDER, run(loss=CALM, val=FALLS), NO_VAL),
+    "val-still-improves": Trio(run(val=(EVALS, np.linspace(3, 2, 20))), run(val=RISES), NO_VAL),
+    "val-flat": Trio(run(val=(EVALS, np.full(20, 2.0))), run(val=(EVALS, np.linspace(3, 2, 20))), NO_VAL),
+    "val-nonfinite-throughout": Trio(run(loss=CALM, val=(EVALS, np.full(20, NAN))), run(loss=CALM, val=FALLS), NO_VAL),
+    "val-nonfinite-briefly": Trio(run(loss=CALM, val={20: NAN, 40: 2.0, 60: 2.0}), run(loss=CALM, val=FALLS), NO_VAL),
+    "train-multiple-of-val": Trio(SUM, run(loss=CALM, val=FALLS), NO_VAL),
+    "ratio-is-accumulation": Trio(SUM, run(loss=8 * CALM, val=(EVALS, CALM[EVALS - 1]), accumulation=2), run(loss=CALM, val=FALLS)),
+    "val-below-train": Trio(run(loss=1.5 * CALM, val=(EVALS, CALM[EVALS - 1])), run(loss=CALM, val=FALLS), NO_VAL),
+    "train-and-val-near-zero": Trio(BOTH_TINY, run(loss=TINY, val=FALLS), NO_VAL),
+    "train-and-val-vanish": Trio(BOTH_TINY, run(loss=TINY, val=FALLS), NO_VAL),
+    "train-near-zero": Trio(run(loss=TINY), run(loss=CALM), run(loss=TINY[:4])),
+    "no-validation": Trio(NO_VAL, run(loss=CALM, val=FALLS), None),
+    "many-epochs": Trio(run(more={"epoch": np.linspace(0, 9, 50)}), run(more={"epoch": np.linspace(0, 3, 50)}), NO_VAL),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(generalisation, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+def test_a_rise_of_the_validation_loss_alone_does_not_say_whether_training_went_on_falling() -> None:
+    assert state(run(val=RISES), "val-rises-after-minimum") is State.UNKNOWN
+
+
+def test_overfitting_is_told_from_divergence() -> None:
+    overfits = run(loss=np.linspace(6, 0.5, 400), val=RISES)
+    diverges = run(loss=np.concatenate([falling(200), np.linspace(2, 4, 200)]), val=RISES)
+    assert names(overfits)[0] == "overfitting"
+    assert "overfitting" not in names(diverges)
+    assert look(overfits, "val-rises-after-minimum").start == 200
+
+
+def test_a_rise_under_ten_percent_is_a_note_and_over_it_a_warning() -> None:
+    for factor, alarmed in ((0.05, False), (0.3, True)):
+        val = (EVALS, np.concatenate([np.linspace(3, 2, 10), np.linspace(2, 2 * (1 + factor), 10)]))
+        made = run(loss=np.linspace(6, 0.5, 400), val=val)
+        assert "overfitting" in names(made)
+        assert ("overfitting" in alarms(made)) is alarmed
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_validation_loss_that_is_only_noisy_is_not_overfitting(seed: int) -> None:
+    val = (EVALS, 2.0 + 0.1 * np.random.default_rng(seed).standard_normal(20))
+    assert alarms(run(loss=np.linspace(3, 1.8, 400) + level(400, 0.0, 0.03, seed), val=val)) == []
+
+
+@pytest.mark.parametrize("gap", [1.1, 1.3, 1.6])
+def test_the_gap_that_dropout_makes_is_no_alarm(gap: float) -> None:
+    """With dropout on, training data look worse than validation data for the same weights."""
+    made = run(loss=gap * CALM, val=(EVALS, CALM[EVALS - 1]))
+    assert alarms(made) == []
+
+
+def test_one_nan_evaluation_is_not_a_lost_evaluation() -> None:
+    made = run(loss=CALM, val={**dict(zip(EVALS.tolist(), FALLS[1].tolist(), strict=True)), 20: NAN})
+    assert alarms(made) == []
+
+
+def test_an_evaluation_that_is_nan_throughout_is_no_clean_bill() -> None:
+    document = sismo.diagnose(run(loss=CALM, val=(EVALS, np.full(20, NAN))))
+    assert document.healthy is False
+    assert {cause.id for cause in document.causes} & {"eval-nonfinite", "all-labels-masked"}
+
+
+def test_a_sum_where_a_mean_was_meant() -> None:
+    assert names(SUM)[0] == "accumulation-not-averaged"
+    assert NO_LOSS.get("loss/train") is None
+    assert state(NO_LOSS, "train-multiple-of-val") is State.UNKNOWN
+
+
+def test_a_model_that_sees_the_future_is_told_from_one_that_memorises() -> None:
+    future = run(loss=TINY, val=(EVALS, np.geomspace(6.0, 1e-3, 20)), vocab_size=512)
+    memory = run(loss=TINY, val=RISES, vocab_size=512)
+    assert "causal-mask-broken" in alarms(future)
+    assert "causal-mask-broken" not in names(memory)

@@ -1,0 +1,121 @@
+"""Whether the loss falls, stands or rises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import alarms, cosine, falling, level, look, names, run, state, with_at
+from support.trios import Trio, check, check_all, each
+
+from sismo.signals.detectors import learning
+from sismo.signals.types import State
+
+CALM = falling(600)
+RISES = np.concatenate([falling(400), 2.0 + np.linspace(0, 1.2, 200) + level(200, 0.0)])
+NORM = level(600, 1.0, 0.05)
+SHORT = run(loss=CALM[:4])
+ABOVE = np.concatenate([falling(200), np.linspace(2, 9, 200)])
+TURNS = np.concatenate([np.geomspace(10, 1, 30), np.geomspace(1.05, 9, 30)])
+PILES = np.concatenate([np.linspace(1, 60, 50), np.full(100, 60.0)])
+
+TRIOS = {
+    "loss-rising": Trio(run(loss=RISES), run(loss=CALM), run(loss=RISES[:19])),
+    "norm-rising": Trio(run(norm=np.concatenate([NORM, np.linspace(1, 2, 200)])), run(norm=NORM), run(loss=CALM)),
+    "loss-flat": Trio(run(loss=level(400)), run(loss=CALM), run(loss=level(99))),
+    "loss-at-chance": Trio(run(loss=level(400, np.log(2), 0.004)), run(loss=CALM), SHORT),
+    "loss-stands-late": Trio(
+        run(loss=np.concatenate([falling(200), level(400)])), run(loss=np.linspace(6, 2, 400) + level(400, 0.0)), run(loss=CALM[:59])
+    ),
+    "loss-ends-above-start": Trio(run(loss=ABOVE), run(loss=CALM), SHORT),
+    "loss-leaps-at-start": Trio(run(loss=with_at(CALM, 3, *([14.0] * 20))), run(loss=with_at(CALM, 3, 14.0)), run(loss=[6.0])),
+    "loss-turns-and-climbs": Trio(run(loss=TURNS), run(loss=CALM), SHORT),
+    "norm-piles-up": Trio(run(norm=PILES), run(norm=NORM), run(norm=PILES[:5])),
+    "loss-collapses": Trio(run(loss=np.where(np.arange(400) < 200, level(400), 1e-4)), run(loss=CALM), SHORT),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(learning, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("tail", ["gaussian", "heavy", "remembers"])
+def test_flat_noise_is_not_divergence(tail: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shocks = rng.standard_t(3, 800) if tail == "heavy" else rng.standard_normal(800)
+    if tail == "remembers":
+        for row in range(1, 800):
+            shocks[row] = 0.8 * shocks[row - 1] + 0.6 * shocks[row]
+    made = run(loss=3.0 + 0.2 * shocks, norm=np.exp(0.2 * rng.standard_normal(800)), lr=cosine(800))
+    assert state(made, "loss-rising") is State.ABSENT
+    assert alarms(made) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_slow_rise_under_noise_is_found_although_no_streak_is_strict(seed: int) -> None:
+    loss = np.concatenate([falling(800, seed), 2.0 + np.linspace(0, 0.5, 200) + level(200, 0.0, 0.05, seed)])
+    assert state(run(loss=loss), "loss-rising") is State.PRESENT
+    assert state(run(loss=loss), "loss-rising", "literal") is State.ABSENT
+    assert names(run(loss=loss, lr=cosine(1000), norm=level(1000, 1.0, 0.1)))[0] == "silent-divergence"
+
+
+def test_literal_wants_two_hundred_strictly_rising_steps() -> None:
+    rising = np.concatenate([falling(200, noise=0.0), 3.0 + np.arange(201) * 1e-4])
+    assert state(run(loss=rising), "loss-rising", "literal") is State.PRESENT
+    assert look(run(loss=rising), "loss-rising", "literal").start == 200
+    assert state(run(loss=with_at(rising, 300, rising[299])), "loss-rising", "literal") is State.ABSENT
+    assert state(run(loss=rising[-150:]), "loss-rising", "literal") is State.UNKNOWN
+
+
+def test_a_rise_that_is_over_is_not_rising() -> None:
+    assert state(run(loss=np.concatenate([RISES, falling(300, start=3.2)])), "loss-rising") is State.ABSENT
+
+
+def test_a_curriculum_is_no_divergence() -> None:
+    """Training gets harder and its loss rises; the validation loss falls all the while."""
+    val = {step: 3.0 - step / 400 for step in range(0, 600, 20)}
+    made = run(loss=np.linspace(2.0, 3.0, 600) + level(600, 0.0), val=val, lr=cosine(600), norm=NORM)
+    assert state(made, "loss-rising") is State.PRESENT
+    assert alarms(made) == []
+    assert "by-design" in names(made)
+
+
+def test_a_negative_loss_that_falls_is_no_rise() -> None:
+    made = run(loss=-np.linspace(0.5, 5.0, 400) + level(400, 0.0), lr=cosine(400))
+    assert state(made, "loss-rising") is State.ABSENT
+    assert alarms(made) == []
+
+
+@pytest.mark.parametrize("classes", [2, 10, 1000])
+def test_a_uniform_guess_is_recognised(classes: int) -> None:
+    made = run(loss=level(300, np.log(classes), 0.001 * np.log(classes)), lr=np.full(300, 1e-3))
+    seen = look(made, "loss-at-chance")
+    assert seen.state is State.PRESENT
+    assert seen.numbers["classes"] == classes
+    assert names(made)[0] == "no-learning"
+
+
+def test_a_loss_that_passes_a_uniform_guess_is_not_stuck_there() -> None:
+    assert state(run(loss=np.linspace(0.9, 0.5, 400)), "loss-at-chance") is State.ABSENT
+
+
+@pytest.mark.parametrize("vocabulary", [-1, 0, 1])
+def test_a_vocabulary_that_says_nothing_does_no_harm(vocabulary: int) -> None:
+    """LLaMA's params.json has vocab_size −1."""
+    assert state(run(loss=level(300, np.log(2), 0.001), vocab_size=vocabulary), "loss-at-chance") is State.PRESENT
+
+
+def test_a_plateau_is_a_note() -> None:
+    made = run(loss=np.concatenate([falling(300), level(600)]), lr=cosine(900), norm=level(900, 1.0, 0.05))
+    assert names(made) == ["plateau"]
+    assert alarms(made) == []
+
+
+def test_gradients_that_pile_up_are_missing_zero_grad() -> None:
+    made = run(loss=np.concatenate([TURNS, np.full(90, 9.5)]), norm=PILES, lr=np.full(150, 1e-3))
+    assert "missing-zero-grad" in alarms(made)

@@ -1,0 +1,132 @@
+"""What only a recorded run holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import event, level, look, run, state, with_at
+from support.trios import Trio, check, check_all, each
+
+from sismo.records.types import Run
+from sismo.signals.detectors import panels
+from sismo.signals.types import State
+
+NAN = float("nan")
+ONES = np.ones(400)
+EMPTY = run()
+
+
+def one(channel: str, values: object, **more: object) -> Run:
+    return run(more={channel: values, **more})  # type: ignore[dict-item]
+
+
+def probe(**data: object) -> Run:
+    return run(events=[event(10, "probe", **data)])
+
+
+TRIOS = {
+    "activations-large-at-start": Trio(
+        one("act_mean_abs/0", with_at(ONES, 0, 60.0)), one("act_mean_abs/0", with_at(ONES, 0, 3.0)), one("act_mean_abs/0", ONES[:50])
+    ),
+    "activation-near-limit": Trio(one("act_max_abs/0", with_at(ONES, 9, 4e4)), one("act_max_abs/0", ONES), EMPTY),
+    "activation-nonfinite": Trio(one("act_nonfinite/0", with_at(0 * ONES, 9, 3.0)), one("act_nonfinite/0", 0 * ONES), EMPTY),
+    "units-dead": Trio(one("dead_units/0", 0.9 * ONES), one("dead_units/0", 0.05 * ONES), EMPTY),
+    "heads-dead": Trio(
+        one("head_entropy/0", 0.1 * ONES, **{"head_entropy/1": 0.8 * ONES}),
+        one("head_entropy/0", 0.1 * ONES, **{f"head_entropy/{head}": 0.8 * ONES for head in range(1, 8)}),
+        EMPTY,
+    ),
+    "attention-logits-large": Trio(one("head_max_logit/0", with_at(ONES, 9, 120.0)), one("head_max_logit/0", 20 * ONES), EMPTY),
+    "weight-norm-doubles": Trio(
+        one("weight_norm/a", (np.arange(100) * 10, np.geomspace(1, 60, 100))),
+        one("weight_norm/a", (np.arange(100) * 10, ONES[:100])),
+        EMPTY,
+    ),
+    "weight-norm-halves": Trio(
+        one("weight_norm/a", (np.arange(100) * 10, np.geomspace(60, 1, 100))),
+        one("weight_norm/a", (np.arange(100) * 10, ONES[:100])),
+        EMPTY,
+    ),
+    "update-is-zero": Trio(one("update_ratio/a", 0 * ONES), one("update_ratio/a", with_at(0 * ONES, 9, 1e-4)), EMPTY),
+    "update-too-large": Trio(one("update_ratio/a", 0.1 * ONES), one("update_ratio/a", 1e-3 * ONES), EMPTY),
+    "update-under-rounding": Trio(one("update_ratio/a", 1e-4 * ONES), one("update_ratio/a", 5e-3 * ONES), EMPTY),
+    "adam-lags": Trio(one("adam_rms/a", with_at(ONES, 9, 3.0)), one("adam_rms/a", ONES), EMPTY),
+    "gradient-zeros": Trio(one("grad_zero_share", 0.4 * ONES), one("grad_zero_share", 0.01 * ONES), EMPTY),
+    "gradient-vanishes-over-depth": Trio(
+        one("grad_norm_group/0", 1e-5 * ONES, **{"grad_norm_group/1": ONES}),
+        one("grad_norm_group/0", 0.1 * ONES, **{"grad_norm_group/1": ONES}),
+        one("grad_norm_group/0", ONES),
+    ),
+    "input-nonfinite": Trio(one("batch/nonfinite", with_at(0 * ONES, 9, 1.0)), one("batch/nonfinite", 0 * ONES), EMPTY),
+    "batch-without-labels": Trio(one("batch/label_share", with_at(ONES, 9, 0.0)), one("batch/label_share", ONES), EMPTY),
+    "batch-fully-masked-row": Trio(one("batch/masked_rows", with_at(0 * ONES, 9, 1.0)), one("batch/masked_rows", 0 * ONES), EMPTY),
+    "batch-repeats": Trio(one("batch/repeats", with_at(ONES, 9, 3.0)), one("batch/repeats", with_at(ONES, 9, 2.0)), EMPTY),
+    "batch-is-rare": Trio(one("batch/rarity", with_at(ONES, 9, 10.0)), one("batch/rarity", level(400, 1.0, 0.3)), EMPTY),
+    "loss-under-entropy-floor": Trio(one("batch/under_floor", with_at(0 * ONES, 9, 1.0)), one("batch/under_floor", 0 * ONES), EMPTY),
+    "rank-nonfinite-first": Trio(
+        one("loss_rank/0", with_at(ONES, 9, NAN), **{"loss_rank/1": ONES}),
+        one("loss_rank/0", with_at(ONES, 9, NAN), **{"loss_rank/1": with_at(ONES, 9, NAN)}),
+        one("loss_rank/0", with_at(ONES, 9, NAN)),
+    ),
+    "replicas-part": Trio(probe(replicas="differ"), probe(replicas="agree"), EMPTY),
+    "replay-differs": Trio(probe(replay="differs"), probe(replay="agrees"), EMPTY),
+    "fp32-replay-clean": Trio(probe(fp32="clean"), probe(fp32="fails"), EMPTY),
+    "fp32-replay-fails": Trio(probe(fp32="fails"), probe(fp32="clean"), EMPTY),
+    "future-moves-the-past": Trio(probe(causality="broken"), probe(causality="sound"), EMPTY),
+    "eval-differs-twice": Trio(probe(eval_twice="differs"), probe(eval_twice="agrees"), EMPTY),
+    "training-flag-false": Trio(probe(training_mode="off"), probe(training_mode="on"), EMPTY),
+    "log-z-drifts": Trio(
+        one("metric/log_z", np.linspace(0, 5, 200)), one("metric/log_z", level(200, 0.0, 0.1)), one("metric/log_z", ONES[:9])
+    ),
+    "origin-found": Trio(probe(origin="found", where="head"), probe(origin="none"), probe(fp32="clean")),
+    **{
+        f"origin-is-{name}": Trio(probe(op=op, where="head"), probe(op="other"), EMPTY)
+        for name, op in {
+            "log": "log",
+            "division": "div",
+            "backward": "backward",
+            "attention-mask": "attention",
+            "weight": "weight",
+            "input": "input",
+            "embedding-gradient": "embedding-gradient",
+        }.items()
+    },
+    "fix-failed": Trio(probe(fix="failed"), probe(fix="held"), EMPTY),
+    "checkpoints-often-enough": Trio(run(checkpoint_every=200), run(checkpoint_every=201), EMPTY),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(panels, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+def test_weight_norms_may_do_what_they_like_in_the_first_three_hundred_steps() -> None:
+    """Healthy norms grow up to 6.6× there."""
+    early = (np.arange(100) * 10, np.concatenate([np.geomspace(1, 6.6, 30), np.full(70, 6.6)]))
+    assert state(one("weight_norm/a", early), "weight-norm-doubles") is State.ABSENT
+
+
+def test_the_distance_of_checkpoints_is_read_from_the_checkpoints_themselves() -> None:
+    often = run(events=[event(step, "checkpoint") for step in (100, 200, 300)])
+    seldom = run(events=[event(step, "checkpoint") for step in (1000, 2000, 3000)])
+    assert state(often, "checkpoints-often-enough") is State.PRESENT
+    assert state(seldom, "checkpoints-often-enough") is State.ABSENT
+    assert look(seldom, "checkpoints-often-enough").numbers["every"] == 1000
+
+
+@pytest.mark.parametrize("place", [0, 9, 399])
+def test_one_nan_in_a_panel_hides_nothing(place: int) -> None:
+    for channel, values, signal in (
+        ("dead_units/0", 0.9 * ONES, "units-dead"),
+        ("head_entropy/0", 0.1 * ONES, "heads-dead"),
+        ("act_max_abs/0", with_at(ONES, 50, 4e4), "activation-near-limit"),
+        ("update_ratio/a", 0 * ONES, "update-is-zero"),
+        ("batch/repeats", with_at(ONES, 50, 3.0), "batch-repeats"),
+        ("batch/rarity", with_at(ONES, 50, 10.0), "batch-is-rare"),
+    ):
+        assert state(one(channel, with_at(values, place, NAN)), signal) is State.PRESENT, signal

@@ -1,0 +1,58 @@
+"""What led up to a failure: growth, or calm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import falling, level, look, names, run, state, with_at
+from support.trios import Trio, check, check_all, each
+
+from sismo.signals.detectors import runup
+from sismo.signals.types import State
+
+NAN = float("nan")
+CALM, NORM = falling(400), level(400, 1.0, 0.1)
+LOST = np.where(np.arange(400) < 300, CALM, NAN)
+GROWS = np.where((np.arange(400) >= 290) & (np.arange(400) < 300), CALM * 1.3 ** (np.arange(400) - 289.0), LOST)
+NORM_GROWS = np.where(np.arange(400) >= 290, 2.0 ** np.minimum(np.arange(400) - 289.0, 10), NORM)
+
+TRIOS = {
+    "norm-runup": Trio(run(loss=LOST, norm=NORM_GROWS), run(loss=LOST, norm=NORM), run(loss=LOST)),
+    "loss-runup": Trio(run(loss=GROWS), run(loss=LOST), run(loss=with_at(np.full(3, NAN), 0, 2.0))),
+    "calm-before-nonfinite": Trio(run(loss=LOST, norm=NORM), run(loss=GROWS, norm=NORM), run(loss=with_at(np.full(30, NAN), 0, 2.0))),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(runup, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+@pytest.mark.parametrize("signal", list(TRIOS))
+def test_without_loss_and_norm_it_does_not_know(signal: str) -> None:
+    assert state(run(lr=np.ones(100)), signal) is State.UNKNOWN
+
+
+def test_a_run_that_is_never_lost_has_no_run_up() -> None:
+    made = run(loss=np.concatenate([CALM, CALM[-1] * 1.2 ** np.arange(20)]))
+    assert state(made, "loss-runup") is State.ABSENT
+
+
+def test_growth_is_measured_from_the_level_before_it() -> None:
+    seen = look(run(loss=GROWS, norm=NORM_GROWS), "norm-runup")
+    assert seen.numbers["failure"] == 300
+    assert seen.start is not None
+    assert 289 <= seen.start <= 294
+    assert seen.numbers["growth"] == pytest.approx(1024, rel=0.15)
+
+
+def test_a_single_high_row_long_before_the_end_is_no_run_up() -> None:
+    assert state(run(loss=with_at(LOST, 285, 30.0), norm=NORM), "loss-runup") is State.ABSENT
+
+
+def test_growth_until_the_loss_is_lost_is_exploding_gradients() -> None:
+    assert names(run(loss=GROWS, norm=np.where(np.arange(400) < 300, NORM_GROWS, NAN)))[0] == "exploding-gradients"

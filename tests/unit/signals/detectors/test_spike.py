@@ -1,0 +1,160 @@
+"""Loss spikes, and what is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import alarms, cosine, falling, level, look, names, run, state, with_at
+from support.trios import Trio, check, check_all, each
+
+from sismo.signals.detectors import spike
+from sismo.signals.types import State
+
+CALM, NORM, LR = falling(600), level(600, 1.0, 0.1), cosine(600)
+SPIKED = with_at(CALM, 400, 6.0, 4.5, 3.0)
+STAYS = np.where(np.arange(600) < 400, CALM, CALM + 2.0)
+SHORT = run(loss=CALM[:10])
+MORE_AND_MORE = CALM.copy()
+for _height, _place in enumerate([300, 400, 450, 500, 530, 550, 570, 585]):
+    MORE_AND_MORE[_place] += 2.0 + _height
+HEAVY = 2.0 + 0.05 * np.random.default_rng(2).standard_t(2.0, 600)
+
+TRIOS = {
+    "loss-spike": Trio(run(loss=SPIKED), run(loss=CALM), SHORT),
+    "spike-recovers": Trio(run(loss=SPIKED), run(loss=STAYS), run(loss=with_at(CALM, 595, 6.0, 6.0, 6.0, 6.0, 6.0))),
+    "spike-persists": Trio(run(loss=STAYS), run(loss=SPIKED), SHORT),
+    "spike-is-large": Trio(run(loss=with_at(CALM, 400, 9.0, 8.0)), run(loss=with_at(CALM, 400, 9.0, 8.0), norm=NORM), SHORT),
+    "norm-at-spike": Trio(run(loss=SPIKED, norm=with_at(NORM, 400, 9.0)), run(loss=SPIKED, norm=NORM), run(loss=SPIKED)),
+    "norm-stays-up-after-spike": Trio(
+        run(loss=STAYS, norm=np.where(np.arange(600) < 400, NORM, 6 * NORM)), run(loss=STAYS, norm=NORM), run(loss=STAYS)
+    ),
+    "lr-jump-at-spike": Trio(run(loss=SPIKED, lr=np.where(np.arange(600) < 399, LR, 10 * LR)), run(loss=SPIKED, lr=LR), run(loss=SPIKED)),
+    "spikes-accelerate": Trio(run(loss=MORE_AND_MORE), run(loss=SPIKED), SHORT),
+    "excursions-of-one-height": Trio(run(loss=HEAVY), run(loss=CALM), SHORT),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(spike, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+def test_it_says_where_and_how_high() -> None:
+    seen = look(run(loss=SPIKED), "loss-spike")
+    assert (seen.start, seen.numbers["at"], seen.numbers["peak"]) == (400, 400, 6.0)
+    assert seen.numbers["before"] == pytest.approx(2.07, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shape", ["exponential", "cliff", "steps", "one row down"])
+def test_a_falling_loss_is_never_a_spike(shape: str, seed: int) -> None:
+    step = np.arange(600)
+    clean = {
+        "exponential": 2 + 8 * np.exp(-step / 20.0),
+        "cliff": np.where(step < 300, 7.0, 1.0),
+        "steps": 8.0 - step // 100,
+        "one row down": np.where(step == 300, 0.1, 4.0),
+    }[shape]
+    made = run(loss=clean + 0.03 * np.random.default_rng(seed).standard_normal(600))
+    assert state(made, "loss-spike") is State.ABSENT
+
+
+def test_a_negative_loss_that_jumps_is_seen() -> None:
+    """Other tools divide by the mean, and a negative one turns the test around."""
+    made = run(loss=with_at(level(400, -2.0), 300, 3.0, 2.0), lr=cosine())
+    assert state(made, "loss-spike") is State.PRESENT
+    assert look(made, "loss-spike").start == 300
+
+
+def test_a_negative_loss_that_gets_better_is_no_spike() -> None:
+    made = run(loss=with_at(level(400, -2.0), 300, -9.0, -8.0))
+    assert state(made, "loss-spike") is State.ABSENT
+
+
+def test_a_loss_about_zero_jumps_too() -> None:
+    made = run(loss=with_at(level(400, 0.0), 300, 3.0, 2.0))
+    assert state(made, "loss-spike") is State.PRESENT
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_decaying_gradient_norm_is_no_spike(seed: int) -> None:
+    """A norm that starts at 50 and decays to 0.5 is what training looks like."""
+    norm = (0.5 + 50 * np.exp(-np.arange(600) / 60.0)) * np.exp(0.15 * np.random.default_rng(seed).standard_normal(600))
+    assert alarms(run(loss=CALM, norm=norm, lr=LR)) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6])
+def test_scaling_the_loss_changes_nothing(seed: int, size: float) -> None:
+    spiked = with_at(falling(400, seed), 300, 6.0, 5.0)
+    assert look(run(loss=spiked * size), "loss-spike").start == 300
+
+
+def test_a_spike_without_the_norm_moving_is_only_a_note() -> None:
+    made = run(loss=with_at(CALM, 400, 3.0), norm=NORM, lr=LR)
+    assert alarms(made) == []
+
+
+def test_persistent_elevation_comes_before_any_spike_that_healed() -> None:
+    made = run(loss=with_at(STAYS, 200, 9.0), norm=NORM, lr=LR)
+    assert look(made, "spike-persists").start == 400
+    assert names(made)[0] in ("optimizer-state-corrupted", "labels-corrupted")
+
+
+def test_a_spike_in_a_sparse_log_is_judged_in_rows() -> None:
+    made = run(loss=(np.arange(200) * 500, with_at(falling(200), 150, 6.0)), lr=(np.arange(200) * 500, cosine(200)))
+    assert look(made, "loss-spike").start == 75_000
+
+
+# The document's numbers to the letter
+
+
+def flat(rows: int) -> np.ndarray:
+    """Alternating 1.9 and 2.1: mean 2.0, standard deviation 0.1."""
+    return np.where(np.arange(rows) % 2, 2.1, 1.9)
+
+
+def test_literal_takes_three_sigma_without_confirmation() -> None:
+    """mean + 3σ is 2.3: 2.31 is over it and stands 3 σ, far from the robust z of 5."""
+    under, over = with_at(flat(300), 150, 2.29), with_at(flat(300), 150, 2.31)
+    assert state(run(loss=over), "loss-spike", "literal") is State.PRESENT
+    assert look(run(loss=over), "loss-spike", "literal").start == 150
+    assert state(run(loss=under), "loss-spike", "literal") is State.ABSENT
+    assert state(run(loss=over), "loss-spike", "robust") is State.ABSENT
+
+
+def test_literal_has_no_spike_in_the_first_hundred_rows() -> None:
+    early, late = with_at(flat(300), 99, 9.0), with_at(flat(300), 100, 9.0)
+    assert state(run(loss=early), "loss-spike", "literal") is State.ABSENT
+    assert look(run(loss=late), "loss-spike", "literal").start == 100
+
+
+def test_literal_recovers_within_half_a_sigma_inside_fifty_steps() -> None:
+    """mean + 0.5σ is 2.05: rows at 2.06 are not back, rows at 2.04 are; the 50th step counts, the 51st does not."""
+
+    def after(steps: int, at: float) -> np.ndarray:
+        loss = flat(400)
+        loss[200:] = at
+        loss[200 : 200 + steps] = 2.2  # neither flagged nor back
+        loss[200] = 9.0
+        return loss
+
+    assert state(run(loss=after(10, 2.04)), "spike-recovers", "literal") is State.PRESENT
+    assert state(run(loss=after(10, 2.06)), "spike-recovers", "literal") is State.ABSENT
+    assert state(run(loss=after(50, 2.04)), "spike-recovers", "literal") is State.PRESENT
+    assert state(run(loss=after(52, 2.04)), "spike-recovers", "literal") is State.ABSENT
+
+
+def test_literal_wants_thirty_times_the_norm() -> None:
+    for ratio, literal, robust in (
+        (31.0, State.PRESENT, State.PRESENT),
+        (29.0, State.ABSENT, State.PRESENT),
+        (2.5, State.ABSENT, State.ABSENT),
+    ):
+        made = run(loss=with_at(CALM, 400, 9.0), norm=with_at(np.ones(600), 400, ratio))
+        assert state(made, "norm-at-spike", "literal") is literal, ratio
+        assert state(made, "norm-at-spike", "robust") is robust, ratio

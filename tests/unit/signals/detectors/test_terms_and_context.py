@@ -1,0 +1,111 @@
+"""Terms of a sum; what kind of run it is; whether it can be judged; what the log says in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import alarms, cosine, event, falling, level, look, names, run, state
+from support.trios import Trio, check, check_all, each
+
+import sismo
+from sismo.records.types import Note
+from sismo.signals.detectors import context, readable, said, terms
+from sismo.signals.types import State
+
+NAN = float("nan")
+STEP = np.arange(400)
+CALM = falling(400)
+PAIR = {"loss_term/a": level(400, 1.0), "loss_term/b": level(400, 1.0)}
+BURST = np.where(STEP < 300, 1.0, np.exp(np.minimum(STEP - 300.0, 10)))
+FALLS_THROUGH = np.where(STEP < 290, 1.0, 1.0 - (STEP - 290) * 0.5)
+LOST = np.where(STEP < 300, CALM, NAN)
+
+TERMS = {
+    "terms-out-of-balance": Trio(
+        run(loss=CALM, more={**PAIR, "loss_term/b": level(400, 1e5)}), run(loss=CALM, more=PAIR), run(loss=CALM, more={"loss_term/a": CALM})
+    ),
+    "term-bursts": Trio(
+        run(loss=BURST + 1.0, more={**PAIR, "loss_term/b": BURST}), run(loss=CALM, more=PAIR), run(loss=CALM, more={"loss_term/a": BURST})
+    ),
+    "term-goes-negative-before-nan": Trio(run(loss=LOST, more={"loss_term/a": FALLS_THROUGH}), run(loss=LOST, more=PAIR), run(loss=LOST)),
+}
+CONTEXT = {
+    "dtype-fp16": Trio(run(dtype="fp16"), run(dtype="bf16"), run()),
+    "dtype-bf16": Trio(run(dtype="bf16"), run(dtype="fp16"), run()),
+    "dtype-wide-range": Trio(run(dtype="fp32"), run(dtype="fp16"), run()),
+    "scaler-used": Trio(run(scale=np.full(50, 1024.0)), run(scale=np.ones(50), dtype="fp32"), run()),
+    "reinforcement": Trio(run(objective="rl"), run(objective="gan"), None),
+    "loss-may-rise-by-design": Trio(run(loss=CALM - 4.0), run(loss=CALM), run()),
+    "language-model": Trio(run(loss=falling(400, start=10.8)), run(loss=CALM), run()),
+}
+READABLE = {
+    "few-rows": Trio(run(loss=CALM[:19]), run(loss=CALM[:20]), None),
+}
+TAGS = {
+    "warned-of-tokenization": "tokenization-mismatch",
+    "warned-of-invalid-value": "invalid-value",
+    "warned-of-division-by-zero": "divide-by-zero",
+    "warned-of-labels": "device-assert",
+    "warned-of-nonfinite-overlap": "nonfinite-iou",
+    "warned-of-scheduler-order": "scheduler-order",
+    "warned-of-overlap": "overlap-comm",
+    "warned-of-missing-labels": "no-labels",
+}
+SAID = {
+    **{
+        name: Trio(run(events=[event(1, "warning", tag=tag, line="x")]), run(events=[event(1, "warning", tag="other")]), None)
+        for name, tag in TAGS.items()
+    },
+    "log-ends-in-a-crash": Trio(run(events=[event(9, "crash", line="CUDA out of memory")]), run(events=[event(9, "checkpoint")]), None),
+    **{
+        f"note-{code}": Trio(run(notes=[Note(code, "remark {n}", {"n": 1})]), run(notes=[Note("skipped-lines", "remark")]), None)
+        for code in ("several-runs", "two-writers", "placeholder-values", "metric-nan-only", "rounded-values", "smoothed-loss")
+    },
+}
+
+
+def test_every_signal_of_these_files_is_tried() -> None:
+    check_all(terms, TERMS)
+    check_all(context, CONTEXT)
+    check_all(said, SAID)
+    assert {detector.id for detector in readable.DETECTORS} == {"few-rows", "loss-readable"}
+
+
+@each(TERMS | CONTEXT | READABLE | SAID)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+@pytest.mark.parametrize(("rows", "readable_at"), [(0, State.UNKNOWN), (19, State.UNKNOWN), (20, State.PRESENT)])
+def test_twenty_rows_are_the_least_that_a_run_is_judged_by(rows: int, readable_at: State) -> None:
+    made = run(loss=CALM[:rows])
+    assert state(made, "loss-readable") is readable_at
+    assert sismo.diagnose(made).healthy is (True if rows >= 20 else None)
+
+
+def test_a_few_rows_can_still_be_broken() -> None:
+    assert sismo.diagnose(run(loss=[3.0, NAN, NAN])).healthy is False
+
+
+def test_a_negative_loss_of_a_few_rows_is_no_design() -> None:
+    assert state(run(loss=np.where(STEP == 3, -0.1, CALM)), "loss-may-rise-by-design") is State.ABSENT
+
+
+def test_a_term_that_bursts_carries_the_verdict() -> None:
+    made = run(loss=BURST + 1.0, more={**PAIR, "loss_term/b": BURST}, lr=cosine())
+    assert names(made)[0] == "term-imbalance"
+
+
+def test_a_term_that_is_negative_all_along_has_not_lost_its_floor() -> None:
+    assert state(run(loss=LOST, more={"loss_term/a": level(400, -2.0)}), "term-goes-negative-before-nan") is State.ABSENT
+
+
+def test_a_short_run_up_below_zero_is_seen_as_well() -> None:
+    early = np.where(STEP < 15, CALM, NAN)
+    made = run(loss=early, more={"loss_term/a": np.where(STEP < 12, 1.0, -1.0)})
+    assert look(made, "term-goes-negative-before-nan").start == 12
+
+
+def test_adversarial_terms_of_one_size_are_no_alarm() -> None:
+    made = run(loss=level(400, 1.4, 0.2), more={"loss_term/G": level(400, 0.7, 0.2), "loss_term/D": level(400, 0.7, 0.2)}, objective="gan")
+    assert alarms(made) == []
