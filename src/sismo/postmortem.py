@@ -136,12 +136,20 @@ def _verdict(run: Run, diagnosis: Diagnosis) -> Text:
         numbers: dict[str, object] = {"title": first.cause.title, "id": first.cause.id, "step": first.step, "unit": run.header.step_unit}
         if first.twins:
             pair = " / ".join([first.cause.id, *first.twins])
-            return Text("Unknown between {pair}: {title}, or its look-alike; one check decides.", {**numbers, "pair": pair})
+            return Text(
+                "Unknown between {pair}, from {unit} {step}: {title}, or its look-alike; one check decides."
+                if first.step is not None
+                else "Unknown between {pair}: {title}, or its look-alike; one check decides.",
+                {**numbers, "pair": pair},
+            )
         if first.confidence >= _SURE:
             template = "{title} ({id})"
         else:
             template = "Probably: {title} ({id})" if first.confidence >= _LIKELY else "Possibly: {title} ({id})"
         return Text(template + (", from {unit} {step}." if first.step is not None else "."), numbers)
+    lost = diagnosis.judged and diagnosis.healthy is None
+    if lost:
+        return Text("The loss is lost, and this log does not say why.")
     if diagnosis.healthy is None or loss is None:
         rows = 0 if loss is None else len(loss)
         return Text("No verdict: there is not enough to judge by ({rows} rows of training loss).", {"rows": rows})

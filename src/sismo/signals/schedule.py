@@ -177,6 +177,8 @@ def _grid(values: Floats, distinct: Floats, peak: float) -> float:
     if distinct.size < (2 if distinct[0] == 0.0 else 3) or peak <= 0.0 or distinct.size > _COARSE:
         return 0.0
     unit = 10.0 ** math.floor(math.log10(float(np.diff(distinct).min())) + 1e-6)
+    if unit == 0.0:  # denormal rates
+        return 0.0
     scaled = distinct / unit
     if peak / unit > _COARSE or not bool(np.all(np.abs(scaled - np.round(scaled)) < 1e-3)):
         return 0.0

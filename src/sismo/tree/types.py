@@ -151,7 +151,7 @@ class Diagnosis(NamedTuple):
 
     Attributes:
         findings: ranked, consequences after what they follow from.
-        path: the questions in the order in which they were asked.
+        path: the questions that were asked, in the order of the printed trees.
         healthy: True when the loss was looked at and nothing at warning or worse was found; False when something was; None when it
             could not be judged.
         judged: whether there was enough of a loss to judge at all.

@@ -15,6 +15,9 @@ from sismo.tree.types import Answer, Cause, Diagnosis, Finding, Node, Severity, 
 JUDGED = "loss-readable"
 """The signal that says whether there is enough of a loss to judge a run by."""
 
+LOST = "loss-nonfinite"
+"""The signal that says that a loss stopped being a number: such a run is never healthy."""
+
 _CEILING = 0.95
 """A log alone never makes a cause certain."""
 
@@ -34,7 +37,8 @@ def walk(observations: Mapping[str, Observation]) -> Diagnosis:
     findings = _rank([finding for cause in leaves if (finding := _judge(cause, observations))])
     judged = observations[JUDGED].state is State.PRESENT
     worst = max((finding.severity.rank for finding in findings), default=0)
-    healthy = False if worst >= Severity.WARNING.rank else (True if judged else None)
+    lost = observations[LOST].state is State.PRESENT  # and nothing says why: no verdict, and no clean bill
+    healthy = False if worst >= Severity.WARNING.rank else (True if judged and not lost else None)
     return Diagnosis(tuple(findings), tuple(path), healthy, judged)
 
 
@@ -64,7 +68,8 @@ def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[C
         path[name] = Visit(node, said, tuple(observations[signal] for signal in node.signals))
         follow = {Answer.YES: node.yes, Answer.NO: node.no, Answer.UNKNOWN: node.unknown}[said]
         pending.extend(reversed(follow))
-    return list(path.values()), list(leaves.values())
+    # A section may be entered twice; the path is told in the order of the printed tree.
+    return [path[name] for name in known if name in path], list(leaves.values())
 
 
 def _judge(cause: Cause, observations: Mapping[str, Observation]) -> Finding | None:

@@ -10,6 +10,9 @@ from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
+_APART = 0.2
+"""Validation over training loss, in nats, from which a model memorises rather than sees the future (measured on a broken mask)."""
+
 
 def _falls(view: View) -> Observation:
     """The loss ends 5 % or more under its start, significantly where there are rows enough to say."""
@@ -62,6 +65,18 @@ def _fp16_norm(view: View) -> Observation:
     if not half:
         return unknown("the run's dtype") if view.header.dtype is None else absent(GRAD_NORM_PRE)
     return present(int(norm.steps[bad[0]]), channel=GRAD_NORM_PRE, count=int(bad.size))
+
+
+def _fp16_loss(view: View) -> Observation:
+    """A lost loss in a run that is known to be in fp16: S1.Q2 takes it for an overflow until something speaks against it."""
+    if not view.rows(LOSS_TRAIN):
+        return unknown(LOSS_TRAIN)
+    step = _failure(view)
+    if step is None:
+        return absent(LOSS_TRAIN)
+    if view.header.dtype is None:
+        return unknown("the run's dtype")
+    return present(step, channel=LOSS_TRAIN) if view.header.dtype == "fp16" else absent(LOSS_TRAIN)
 
 
 def _failure(view: View) -> int | None:
@@ -143,7 +158,10 @@ def _is_language(view: View) -> bool:
 
 
 def _language_near_zero(view: View) -> Observation:
-    """A language model's loss under 0.1 nat a token from 5 or more: text does not allow it, within fewer than 8 passes."""
+    """A language model's loss under 0.1 nat a token from 5 or more: text does not allow it, within fewer than 8 passes.
+
+    A validation loss, where there is one, has to be near it: a broken mask shows on both.
+    """
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < 5:
         return unknown(LOSS_TRAIN)
@@ -151,7 +169,9 @@ def _language_near_zero(view: View) -> Observation:
     passes = float(epoch.values[-1]) if epoch is not None and len(epoch) else 0.0
     first, last = float(loss.values[:3].max()), end_level(loss)
     below = np.nonzero(loss.values < 0.1)[0]
-    found = _is_language(view) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size
+    val = view.finite(LOSS_VAL)
+    apart = val is not None and len(val) > 0 and end_level(val) - last >= _APART  # then it memorises
+    found = _is_language(view) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size and not apart
     return (
         present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if found else absent(LOSS_TRAIN)
     )
@@ -193,6 +213,7 @@ DETECTORS = (
     Detector("loss-falls", (LOSS_TRAIN,), _falls, "the loss falls from {first:.4g} to {last:.4g}", "the loss does not fall over the log"),
     Detector("val-falls-while-loss-rises", (LOSS_TRAIN, LOSS_VAL), _val_falls_in_window, "over the same steps the validation loss goes from {first:.4g} to {last:.4g}", "the validation loss rises over the same steps"),
     Detector("fp16-norm-nonfinite", (GRAD_NORM_PRE, "header.dtype"), _fp16_norm, "{count} gradient norms of this half-precision run are not finite", "no non-finite gradient norm in half precision", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
+    Detector("fp16-loss-nonfinite", (LOSS_TRAIN, "header.dtype"), _fp16_loss, "the loss of an fp16 run is not finite from step {start}", "no loss is lost in fp16", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
     Detector("loss-falls-to-the-end", (LOSS_TRAIN,), _falls_to_the_end, "the training loss still falls at the end of the log", "the training loss has stopped falling"),
     Detector("runup-as-lr-rises", (LOSS_TRAIN, LR), _runup_as_lr_rises, "the loss is lost at step {start} while the LR climbs, at {lr:.3g}", "the loss is not lost while the LR climbs"),
     Detector("lost-late-at-lr-over-one", (LOSS_TRAIN, LR), _lost_late_at_high_lr, "by the first logged row, step {start}, the loss is lost, at an LR of {lr:.3g}", "the loss is not lost at such an LR"),

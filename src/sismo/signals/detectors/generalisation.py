@@ -15,6 +15,10 @@ _RISE = Threshold("overfit-rise", 0.03, 0.03, "share", "chosen: over the noise o
 _CLEAR = Threshold("overfit-clear", 0.10, 0.10, "share", "catalogue: warning past 10 %; SageMaker Debugger uses the same ratio", "Rise of the validation loss over its minimum that is worth a warning.")  # fmt: skip
 _FACTOR = Threshold("train-over-val", 2.5, 2.5, "×", "chosen: dropout and augmentation explain up to about 2", "Training loss over validation loss that a reduction must explain.")  # fmt: skip
 
+_ROWS_AROUND = 8
+_DOUBT = 1.64
+"""Mann-Kendall z of a rise that noise alone makes in 1 of 20 logs."""
+
 
 def _val(view: View) -> Series | None:
     """The validation loss with the most to say: the overall one, else the first named set with enough rows."""
@@ -50,7 +54,16 @@ def _rise(view: View) -> tuple[Series, int, float] | Observation:
     if not rest.size or val.values[low] <= 0:
         return absent(val.channel)
     ends = level(rest[-3:]) if rest.size >= 3 else float(rest.min())
-    return val, low, ends / float(val.values[low]) - 1
+    # The lowest of many noisy rows is low by luck: with rows enough, the level around it is what the end is compared with.
+    lucky = len(val) >= _ROWS_AROUND and not _train_far_below(view, ends)
+    around = level(val.values[max(0, low - 1) : low + 2]) if lucky else float(val.values[low])
+    return val, low, ends / around - 1
+
+
+def _train_far_below(view: View, val: float) -> bool:
+    """Whether training ends at under half of the validation loss: then a rise needs less proof."""
+    loss = view.finite(LOSS_TRAIN)
+    return loss is not None and len(loss) > 0 and end_level(loss) < 0.5 * val
 
 
 def _train_fell(view: View, step: int) -> bool:
@@ -79,7 +92,8 @@ def _overfit(view: View, enough: float) -> Observation:
     rest = val.values[low + 1 :]
     rough = noise(val.values[low:]) / float(val.values[low])
     lasting = int(np.count_nonzero(rest > float(val.values[low]) * (1 + enough / 3))) >= 0.8 * rest.size
-    trend = rest.size < 5 or mann_kendall(val.values[low:][-200:]) > 1.0
+    doubt = 1.0 if _train_far_below(view, level(rest[-3:])) else _DOUBT
+    trend = _climbs(val.values[low:], rise) if rest.size < 5 else mann_kendall(val.values[low:][-200:]) > doubt
     if rise < max(enough, 2 * rough if rest.size >= 5 else 0.0) or not (lasting and trend):
         return absent(val.channel, rise=rise)
     if not view.rows(LOSS_TRAIN):
@@ -88,6 +102,15 @@ def _overfit(view: View, enough: float) -> Observation:
         return absent(val.channel, rise=rise)
     step = int(val.steps[low])
     return present(step, int(val.steps[-1]), channel=val.channel, rise=rise, least=float(val.values[low]), last=float(level(rest[-3:])))
+
+
+def _climbs(values: np.ndarray, rise: float) -> bool:
+    """Whether the few rows from the minimum on climb without a break, or to a quarter over it: too few for a test of trend.
+
+    One row after the minimum has to climb 15 % by itself: it climbs without a break whatever it does.
+    """
+    least = 0.15 if values.size == 2 else 0.05
+    return rise > 0.25 or (rise > least and bool(np.all(np.diff(values) > 0)))
 
 
 def _falls_while_train_rises(view: View) -> Observation:

@@ -69,12 +69,18 @@ def _rising(view: View) -> Observation:
 
 
 def _largest_lift(loss: Series, rows: int) -> float:
-    """What the level rose by, at most, in the ten stretches of that length before the last: what the noise of this run does and undoes."""
+    """What the level rose by, at most, in the ten stretches of that length before the last: what the noise of this run does and undoes.
+
+    A rise counts only as far as it was undone before the last stretch, or a run that has been rising for long would seem to do so by nature.
+    """
     quarter = max(2, rows // 4)
+    lowest = level(loss.values[len(loss) - rows :][:quarter])  # of all that comes later
     lifts = [0.0]
     for end in range(len(loss) - rows, max(rows, len(loss) - 11 * rows) - 1, -rows):
         stretch = loss.values[end - rows : end]
-        lifts.append(level(stretch[-quarter:]) - level(stretch[:quarter]))
+        first, last = level(stretch[:quarter]), level(stretch[-quarter:])
+        lifts.append(min(last - first, last - lowest))
+        lowest = min(lowest, first, last)
     return max(lifts)
 
 

@@ -60,6 +60,13 @@ def _before_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
     return present(int(loss.steps[0]), channel=LOSS_TRAIN) if bool(bad[0]) and int(loss.steps[0]) > 1 else absent(LOSS_TRAIN)
 
 
+def _too_early(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """Lost for good with one finite row before it or none, and not at the very first step: what led up to it is not in the log."""
+    rows = int(np.argmax(bad))
+    early = rows <= 1 and bool(bad[rows:].all()) and not (rows == 0 and int(loss.steps[0]) <= 1)
+    return present(int(loss.steps[rows]), channel=LOSS_TRAIN, rows=rows) if early else absent(LOSS_TRAIN)
+
+
 def _inf_first(view: View, loss: Series, bad: np.ndarray) -> Observation:
     index = int(np.argmax(bad))
     step = int(loss.steps[index])
@@ -129,6 +136,7 @@ DETECTORS = (
     _detector("loss-nonfinite-from-first-row", _from_first_row, "the first logged loss, at step {start}, is already not finite", "the first logged loss is finite"),
     _detector("loss-nonfinite-at-first-step", _at_first_step, "the loss is not finite at the very first step", "the loss is finite at the first step"),
     _detector("loss-nonfinite-before-first-row", _before_first_row, "by the first logged row (step {start}) the loss was already lost", "the start of the failure is in the log"),
+    _detector("loss-lost-too-early-to-tell", _too_early, "the loss is lost for good at step {start}, after {rows} finite rows in this log", "rows enough stand before the failure, or there is none"),
     _detector("loss-inf-first", _inf_first, "the first non-finite loss, at step {start}, is infinite rather than NaN", "the first non-finite loss is not infinite"),
     _detector("loss-nonfinite-last-row-only", _at_last_row_only, "one single row is not finite, the last (step {start}), and it is off the logging interval", "the non-finite rows are not just a last one off the interval"),
     _detector("loss-nonfinite-once-an-epoch", _once_an_epoch, "non-finite rows come back every {period:.4g} steps", "non-finite rows do not come at an even period"),

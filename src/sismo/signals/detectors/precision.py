@@ -109,8 +109,10 @@ def _from_start(view: View, scale: ScaleHistory) -> Observation:
 
 
 def _startup(view: View, scale: ScaleHistory) -> Observation:
-    """Overflows while the scaler looks for its level, or one now and then, and the scale is not at its floor."""
+    """Overflows while the scaler looks for its level, or one now and then, the scale not at its floor and no loss lost."""
     count = len(scale.overflow_steps)
+    if view.nonfinite(LOSS_TRAIN):
+        return absent(LOSS_SCALE)
     low = scale.last is not None and scale.last <= _LOW_SCALE and scale.skipped_from_start
     if not count or low or scale.collapsed or scale.late_overflow_share > view.limit("overflow-rate"):
         return absent(LOSS_SCALE)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
+from sismo.records.types import Series
 from sismo.signals.levels import after, before, finite, head, level, noise
 from sismo.signals.schedule import Jump, Schedule
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -220,7 +221,7 @@ def _floor_early(view: View, schedule: Schedule) -> Observation:
     """LR exactly at its floor of 0 well before the end of what was run or planned."""
     lr = view.series(LR)
     start = schedule.zero_from
-    if lr is None or start is None or schedule.rounded or schedule.all_zero:
+    if lr is None or start is None or schedule.all_zero or (schedule.rounded and not _falls_evenly_to(lr, start)):
         return absent(LR)
     end = max(int(lr.steps[-1]), view.header.total_steps or 0)
     rows = int((lr.steps >= start).sum())
@@ -228,6 +229,13 @@ def _floor_early(view: View, schedule: Schedule) -> Observation:
     if share >= view.limit("lr-floor-early") or rows < 2:
         return absent(LR)
     return present(start, end, channel=LR, share=share, end_step=end)
+
+
+def _falls_evenly_to(lr: Series, start: int) -> bool:
+    """Whether the rows before a zero fall by one amount, and by that amount to the zero: a straight line ends there, whatever was rounded."""
+    end = int(np.searchsorted(lr.steps, start))
+    last = np.diff(lr.values[max(0, end - 6) : end + 1])
+    return last.size >= 5 and bool(np.all(last < 0)) and bool(np.all(np.abs(last / last.mean() - 1) < 0.01))
 
 
 def _constant(view: View, schedule: Schedule) -> Observation:

@@ -134,6 +134,7 @@ CAUSES = (
         source="catalogue; accelerate's per-process stepping",
         needs=("lr-floor-early",),
         base=0.65,
+        supports=(Weight("warned-of-scheduler-order", 0.1),),
         vetoes=("lr-restarts", "note-placeholder-values"),
         explains=("plateau",),
     ),

@@ -11,6 +11,7 @@ _CAUSES = (
     "log-of-zero", "zero-over-zero", "sqrt-at-zero", "all-keys-masked", "nonfinite-input", "nonfinite-weight", "exploding-gradients",
     "embedding-gradient-infinite", "label-out-of-range", "loss-term-unbounded", "inf-into-optimizer", "batch-norm-batch-1", "batch-too-small",
     "rank-nonfinite", "hardware-fault", "lr-too-high", "resume-lost-optimizer", "fp16-overflow", "term-imbalance",
+    "lost-before-log",
 )  # fmt: skip
 
 NODES = (

@@ -76,7 +76,6 @@ def test_a_validation_loss_that_is_only_noisy_is_not_overfitting(seed: int) -> N
     assert alarms(run(loss=np.linspace(3, 1.8, 400) + level(400, 0.0, 0.03, seed), val=val)) == []
 
 
-@pytest.mark.xfail(reason="with four rows or fewer after the minimum nothing asks for a trend: 25 of 60 alarm at 5 % noise")
 def test_five_noisy_evaluations_are_not_overfitting() -> None:
     evals = np.array([80, 160, 240, 320, 400])
     fooled = 0

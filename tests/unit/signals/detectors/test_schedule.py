@@ -130,7 +130,6 @@ def test_a_jump_is_placed_and_measured() -> None:
     assert names(run(loss=FOLLOWS, lr=JUMP, norm=NORM))[0] == "lr-jump"
 
 
-@pytest.mark.xfail(reason="1e-3 over 100 steps falls by exactly 1e-5 a row, which is taken for printed digits, and its zeros for rounding")
 def test_a_linear_decay_over_a_round_number_of_steps_is_not_rounded() -> None:
     made = run(loss=CALM, lr=np.maximum(0.0, 1e-3 * (1 - STEP / 100)))
     assert state(made, "lr-floor-early") is State.PRESENT

@@ -1,0 +1,51 @@
+"""Which panel cried first: the first alarm of each, and the steps of a run that are worth every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sismo.dashboard.panel import Panel
+from sismo.postmortem import CauseItem, EvidenceItem, PostMortem
+from sismo.records.types import Run
+
+ALARMING = {"broken", "warning"}
+"""Severities that make a panel cry. A note does not: it would cry in many healthy runs."""
+
+_URGENT = ("nonfinite", "crash", "resume", "guard", "overflow", "skipped_step", "warning")
+"""Kinds of event whose surroundings are kept whole, the rarest and gravest first."""
+
+
+def alarms(document: PostMortem, panels: Sequence[Panel]) -> dict[str, int]:
+    """Panel id to the step of its first alarm, the earliest first; panels that raised none are not there."""
+    first: dict[str, int] = {}
+    for item in _alarming(document.causes):
+        owner = owner_of(item.channel, panels)
+        if owner is not None and item.start is not None:
+            first[owner.id] = min(first.get(owner.id, item.start), item.start)
+    order = {panel.id: panel.number for panel in panels}
+    return dict(sorted(first.items(), key=lambda entry: (entry[1], order[entry[0]])))
+
+
+def owner_of(channel: str, panels: Sequence[Panel]) -> Panel | None:
+    """The panel that draws a channel."""
+    return next((panel for panel in panels if channel and panel.owns(channel)), None)
+
+
+def flagged(document: PostMortem, run: Run) -> Iterator[int]:
+    """Steps to keep whole, the most important first: what the causes rest on, then what happened in the run."""
+    for cause in document.causes:
+        if cause.step is not None:
+            yield cause.step
+        for item in cause.evidence:
+            if item.start is not None:
+                yield item.start
+            if item.end is not None:
+                yield item.end
+    for kind in _URGENT:
+        yield from (event.step for event in run.events_of(kind))
+
+
+def _alarming(causes: Sequence[CauseItem]) -> Iterator[EvidenceItem]:
+    for cause in causes:
+        if cause.severity in ALARMING:
+            yield from cause.evidence

@@ -1,0 +1,115 @@
+// Puts the parts together, once for each state of the page.
+
+async function boot() {
+  app.facts = JSON.parse(document.getElementById("facts").textContent);
+  app.words = app.facts.words;
+  app.colours = themeColours();
+  await decode(document.getElementById("series").textContent, app.facts.planes, app.facts.series);
+  const before = { full: app.full, view: app.view, known: app.charts.length > 0 };
+  app.full = app.facts.span;
+  const moved = before.known && (before.view[0] > before.full[0] || before.view[1] < before.full[1]);
+  app.view = moved ? before.view : [...app.full];
+  app.hover = null;
+  app.charts = makeCharts();
+  const loss = app.facts.series.filter((role) => role.channel === "loss/train" && !role.under);
+  app.strip = new Strip(document.getElementById("strip"), loss);
+  document.getElementById("kinds").replaceChildren(...markLegend());
+  listenButtons();
+  watchVisible();
+  drawNow(true);
+  document.documentElement.dataset.ready = performance.now().toFixed(0);
+}
+
+function makeCharts() {
+  return app.facts.plots.map((plot, place) => {
+    const frame = [...document.querySelectorAll("[data-plot]")].find((one) => one.dataset.plot === `${plot.panel}.${plot.at}`);
+    return new Chart(frame, plot, app.facts.series.filter((role) => role.plot === place));
+  });
+}
+
+// Panels that are off the screen are drawn when they come near it.
+function watchVisible() {
+  if (app.watcher) app.watcher.disconnect();
+  app.watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const chart = app.charts.find((one) => one.canvas === entry.target);
+      if (!chart) continue;
+      chart.visible = entry.isIntersecting;
+      if (chart.visible && chart.stale) chart.draw();
+    }
+  }, { rootMargin: "150px" });
+  for (const chart of app.charts) app.watcher.observe(chart.canvas);
+}
+
+function listenButtons() {
+  const on = (id, action) => document.getElementById(id)?.addEventListener("click", action);
+  on("go-in", () => zoomBy(0.5));
+  on("go-out", () => zoomBy(2));
+  on("go-left", () => panBy(-0.5));
+  on("go-right", () => panBy(0.5));
+  on("go-all", () => {
+    app.chosen = null;
+    setView(...app.full);
+  });
+}
+
+// One listener for all evidence and all nodes: those that a question is shown with come and go.
+document.addEventListener("click", (event) => {
+  const node = event.target.closest("a.node");
+  if (node) {
+    event.preventDefault();
+    showQuestion(node);
+    return;
+  }
+  const button = event.target.closest("button.zoom");
+  if (button) zoomToEvidence(button);
+});
+
+function zoomToEvidence(button) {
+  for (const other of document.querySelectorAll(".zoom.on")) other.classList.remove("on");
+  button.classList.add("on");
+  const { start, end, panel } = button.dataset;
+  zoomTo(Number(start), end === undefined ? null : Number(end), panel);
+  const target = document.getElementById(`panel-${panel}`) ?? document.querySelector(".navigator");
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+}
+
+function showQuestion(node) {
+  for (const other of document.querySelectorAll("a.node.on")) other.classList.remove("on");
+  node.classList.add("on");
+  const question = document.getElementById(node.getAttribute("href").slice(1));
+  const copy = question.cloneNode(true);
+  copy.removeAttribute("id");
+  document.getElementById("chosen").replaceChildren(...copy.childNodes);
+  const { start, end, panel } = node.dataset;
+  if (start !== undefined) zoomTo(Number(start), end === undefined ? null : Number(end), panel);
+}
+
+const root = document.documentElement;
+
+function setTheme(theme) {
+  if (theme) root.dataset.theme = theme;
+  app.colours = themeColours();
+  hatches = new Map();
+  if (app.facts) drawNow(true);
+}
+
+document.getElementById("theme").addEventListener("click", () => setTheme(themeColours().dark ? "light" : "dark"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme());
+new ResizeObserver(() => app.facts && drawNow(false)).observe(document.body);
+
+let folded = [];
+window.addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const one of folded) one.open = true;
+  root.dataset.printing = "";
+  setTheme();
+});
+window.addEventListener("afterprint", () => {
+  for (const one of folded) one.open = false;
+  delete root.dataset.printing;
+  setTheme();
+});
+
+boot();

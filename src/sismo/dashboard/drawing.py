@@ -1,0 +1,133 @@
+"""What the script draws: the series of every plot, thinned and packed, with their axes, lines and marks, as one plain mapping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sismo.dashboard import marks
+from sismo.dashboard.alarms import alarms, flagged
+from sismo.dashboard.packing import Packed, pack
+from sismo.dashboard.panel import Limits, Panel, Plot, panels
+from sismo.dashboard.sampling import thinned, windows
+from sismo.postmortem import PostMortem
+from sismo.records.types import Run, Series
+from sismo.report.language import Language
+
+MANY = 12
+"""Series of a plot beyond which it is a heat map: more lines than that cannot be told apart."""
+
+_OVERVIEW_ROWS = 150_000
+"""Rows of all overviews together. With sixty series that is 2,500 each, over twice what a panel has pixels."""
+_BUCKETS = (200, 2_000)
+_WINDOW_ROWS = 700_000
+"""Rows that are kept whole around flagged steps, in all: about 1.5 MB of the page."""
+_UNDERLAID = 4
+"""Series of a plot up to which a baseline is laid under it; under a dozen lines it would be in the way."""
+
+
+class Drawn(NamedTuple):
+    """One plot: the plot, and how many series it has."""
+
+    plot: Plot
+    count: int
+
+
+class Shown(NamedTuple):
+    """One panel as it stands on the page. ``alarm`` is the step of its first alarm; ``first`` whether it cried first."""
+
+    panel: Panel
+    drawn: Sequence[Drawn]
+    alarm: int | None
+    first: bool
+
+    @property
+    def missing(self) -> bool:
+        """Whether nothing was recorded for it."""
+        return not any(one.count for one in self.drawn)
+
+
+class Drawing(NamedTuple):
+    """Everything that the page shows as a picture. ``left`` is how many flagged steps are not kept whole."""
+
+    shown: Sequence[Shown]
+    facts: Mapping[str, object]
+    packed: Packed
+    left: int
+
+
+def draw(document: PostMortem, run: Run, language: Language, limits: Limits, baseline: Run | None = None) -> Drawing:
+    """Lays the run out in panels."""
+    cried = alarms(document, panels())
+    shown: list[Shown] = []
+    for panel in panels():
+        drawn = [Drawn(plot, len(plot.of(run))) for plot in panel.plots]
+        kept = [one for one in drawn if one.count or not one.plot.optional]
+        if kept or not panel.optional:
+            shown.append(Shown(panel, kept, cried.get(panel.id), panel.id == next(iter(cried), "")))
+    series: list[Series] = []
+    roles: list[dict[str, object]] = []
+    plots: list[dict[str, object]] = []
+    for place in shown:
+        for one in place.drawn:
+            if one.count:
+                plots.append(_plot(place, one, run, language, limits))
+                _take(one.plot.of(run), plots, series, roles, under=False)
+                under = one.plot.of(baseline) if baseline is not None and one.count <= _UNDERLAID else []
+                _take(under[:_UNDERLAID], plots, series, roles, under=True)
+    kept, left = windows(flagged(document, run), series, _WINDOW_ROWS)
+    buckets = min(max(_OVERVIEW_ROWS // max(2 * len(series), 1), _BUCKETS[0]), _BUCKETS[1])
+    packed = pack([thinned(one, buckets, kept) for one in series])
+    for role, (rows, first, power), one in zip(roles, packed.layout, series, strict=True):
+        role |= {"rows": rows, "first": first, "power": power, "of": len(one)}
+    facts: dict[str, object] = {
+        "unit": language.word(document.step_unit),
+        "span": _span(run),
+        "planes": packed.planes,
+        "plots": plots,
+        "series": roles,
+        "marks": marks.marks(document, run, panels(), language),
+        "kinds": marks.names(language),
+        "whole": kept,
+    }
+    return Drawing(shown, facts, packed, left)
+
+
+def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits) -> dict[str, object]:
+    return {
+        "panel": place.panel.id,
+        "at": place.panel.plots.index(one.plot),
+        "alarm": place.alarm,
+        "heat": one.count > MANY,
+        "log": one.plot.log,
+        "worst": one.plot.worst,
+        "bounds": one.plot.bounds,
+        "lines": [
+            {"label": language.say(line.label), "value": line.value, "bad": line.bad}
+            for line in one.plot.lines(run, limits)
+            if math.isfinite(line.value)
+        ],
+    }
+
+
+def _take(
+    found: Sequence[Series], plots: Sequence[object], series: list[Series], roles: list[dict[str, object]], *, under: bool
+) -> None:
+    for one in found:
+        series.append(one)
+        roles.append({"plot": len(plots) - 1, "channel": one.channel, "label": label(one.channel), "under": under})
+
+
+def label(channel: str) -> str:
+    """What a series is called in a legend: its member, or the whole channel where that would say nothing."""
+    member = channel.partition("/")[2]
+    return channel if not member or member.isdigit() else member
+
+
+def _span(run: Run) -> tuple[int, int]:
+    """First and last step of anything that is drawn."""
+    ends = [(int(one.steps[0]), int(one.steps[-1])) for one in run.series.values() if len(one)]
+    ends += [(event.step, event.step) for event in run.events]
+    low, high = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (0, 1)
+    return (low, high) if high > low else (low, low + 1)

@@ -1,0 +1,61 @@
+"""The panels as the script finds them: a heading, a canvas for each plot, and for what was not recorded how to record it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sismo.dashboard.drawing import Drawn, Shown
+from sismo.dashboard.markup import Markup, tag
+from sismo.report.language import Language
+
+
+def grid(shown: Sequence[Shown], unit: str, language: Language) -> Markup:
+    """The section with the navigator and all panels."""
+    word = language.word
+    buttons = [
+        tag("button", text, type="button", id=f"go-{name}", title=hint, aria_label=hint)
+        for name, text, hint in (
+            ("in", "+", word("zoom in")),
+            ("out", "−", word("zoom out")),
+            ("left", "←", word("earlier")),
+            ("right", "→", word("later")),
+            ("all", word("whole run"), word("show the whole run")),
+        )
+    ]
+    strip = tag("canvas", id="strip", tabindex=0, role="img", aria_label=word("The whole run; drag to choose a part of it"))
+    bar = tag("div", tag("output", id="range"), tag("div", *buttons, class_="buttons", role="group"), strip, class_="navigator")
+    hint = tag("p", word("Drag to zoom, Shift and drag to move, wheel with Ctrl to zoom, double click for the whole run; arrow keys, + and − work too."), class_="hint")  # fmt: skip
+    kinds = tag("p", id="kinds", class_="legend")
+    panels = tag("div", *(_panel(place, unit, language) for place in shown), class_="grid")
+    return tag("section", tag("h2", word("Panels")), bar, kinds, panels, hint, class_="panels")
+
+
+def _panel(place: Shown, unit: str, language: Language) -> Markup:
+    panel, words = place.panel, [name for name, on in (("missing", place.missing), ("alarm", place.alarm is not None), ("first", place.first)) if on]
+    flag = None
+    if place.alarm is not None:
+        text = language.word("cried first") if place.first else language.word("alarm")
+        flag = tag("span", f"⚑ {text} · {language.word(unit)} {place.alarm:,}", class_="flag")
+    elif place.missing:
+        flag = tag("span", language.word("not recorded"), class_="flag")
+    head = tag("figcaption", tag("span", str(panel.number), class_="number"), tag("h3", language.say(panel.title)), flag)
+    about = tag("p", language.say(panel.asks), class_="asks")
+    # One sentence for a panel that is missing as a whole; one for each plot of a panel that is there in part.
+    plots = [_missing(place.drawn[0], language)] if place.missing else [_plot(place, one, language) for one in place.drawn]
+    return tag("figure", head, about, *plots, id=f"panel-{panel.id}", class_=" ".join(["panel", *words]), tabindex=-1)
+
+
+def _plot(place: Shown, one: Drawn, language: Language) -> Markup:
+    if not one.count:
+        return tag("div", tag("h4", language.say(one.plot.title)), _missing(one, language), class_="plot")
+    title = language.say(one.plot.title)
+    name = f"{language.say(place.panel.title)}: {title}"
+    heading = tag("h4", title) if len(place.drawn) > 1 or title != language.say(place.panel.title) else None
+    at = place.panel.plots.index(one.plot)
+    canvas = tag("canvas", tabindex=0, role="img", aria_label=name)
+    return tag("div", heading, tag("p", class_="keys"), canvas, class_="plot", data_plot=f"{place.panel.id}.{at}")
+
+
+def _missing(one: Drawn, language: Language) -> Markup:
+    how = language.say(one.plot.record)
+    return tag("p", tag("b", language.word("Nothing was recorded here, so nothing is known.")), " ", language.fill("To fill it: {how}.", how=how), class_="nothing")  # fmt: skip
