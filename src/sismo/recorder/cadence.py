@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sismo.recorder.panel import Job
 
@@ -29,14 +29,13 @@ class Cadence:
 
     Arguments:
         budget: share of the step time, or None for everything at every step.
-        firsts: jobs that come before all others. jobs: those that take turns.
+        jobs: all there are.
         in_step: several ranks must come to the same plan, so that times have no say in it: one job a step.
     """
 
-    def __init__(self, budget: float | None, firsts: Sequence[Job], jobs: Sequence[Job], *, in_step: bool = False) -> None:
+    def __init__(self, budget: float | None, jobs: Sequence[Job], *, in_step: bool = False) -> None:
         self.budget = budget
         self._in_step = in_step
-        self._firsts = list(firsts)
         self._queue = deque(jobs)
         self._cost: dict[Job, float] = {}
         self._step_time = 0.0
@@ -46,7 +45,7 @@ class Cadence:
         self._trained = 0.0
         self._done: dict[str, int] = {}
         self._size: dict[str, int] = {}
-        for job in (*firsts, *jobs):
+        for job in jobs:
             self._size[job.panel] = self._size.get(job.panel, 0) + 1
 
     def account(self, seconds: float, own: float, jobs: Mapping[Job, float], *, free: bool = False) -> None:
@@ -65,20 +64,26 @@ class Cadence:
             earned = AIM * self.budget * trained - (0.0 if free else own)
             self._credit = min(self._credit + earned, max(STEP_CAP * self._step_time, self._dearest()))
 
-    def plan(self) -> list[Job]:
-        """The jobs of the next step. The first plan is everything: step 0 tells what no later step does."""
-        if self.budget is None or not self._steps:
+    def plan(self, first: Collection[str] = ()) -> list[Job]:
+        """The jobs of the next step; those of the panels in ``first`` come before all others, which take turns."""
+        if self.budget is None:
             return self.everything()
+        firsts = [job for job in self._queue if job.panel in first]
+        if not self._step_time and not self._in_step:
+            return firsts
         if self._in_step:
             self._queue.rotate(-1)
-            return [*self._firsts, *list(self._queue)[:1]]
+            return [*firsts, *[job for job in self._queue if job.panel not in first][:1]]
         # What comes first does not wait for credit: it is thinned out only where it costs more than its part of the budget by itself.
         afford = FIRST_SHARE * self.budget * self._step_time
-        chosen = [job for job in self._firsts if self._steps % max(1, math.ceil(self._cost.get(job, 0.0) / max(afford, 1e-9))) == 0]
+        chosen = [job for job in firsts if self._steps % max(1, math.ceil(self._cost.get(job, 0.0) / max(afford, 1e-9))) == 0]
         left = min(self._credit, STEP_CAP * self._step_time)
         first_in_queue = True
         for _ in range(len(self._queue)):
             job = self._queue[0]
+            if job.panel in first:
+                self._queue.rotate(-1)
+                continue
             cost = self._cost.get(job, _UNKNOWN)
             if cost > left and not (first_in_queue and cost <= self._credit):
                 break
@@ -90,7 +95,7 @@ class Cadence:
 
     def everything(self) -> list[Job]:
         """All jobs."""
-        return [*self._firsts, *self._queue]
+        return list(self._queue)
 
     def summary(self) -> dict[str, object]:
         """What the cadence came to: the share of the step time, and the mean number of steps between two measurements of a part."""

@@ -76,8 +76,6 @@ class Panel(ABC):
     """
 
     name: ClassVar[str]
-    first: ClassVar[bool] = False
-    """Whether its jobs come before all others when time is short."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -85,6 +83,11 @@ class Panel(ABC):
     @abstractmethod
     def jobs(self) -> Sequence[Job]:
         """The work that may be spread over steps; empty when the panel does all of its work at every step."""
+
+    @property
+    def first(self) -> bool:
+        """Whether its jobs come before all others when time is short."""
+        return False
 
     @abstractmethod
     def arm(self, parts: Collection[str]) -> None:

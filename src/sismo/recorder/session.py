@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
 import time
@@ -105,8 +106,7 @@ class Recorder:
         across = ranks.on and any(sharded(weight.tensor) for weight in self._scene.weights)
         self._panels = _panels(self._scene, ranks.rank, across=across)
         self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
-        firsts, jobs = [[job for panel in self._panels if panel.first is first for job in panel.jobs()] for first in (True, False)]
-        self._cadence = Cadence(budget, firsts, jobs, in_step=across)
+        self._cadence = Cadence(budget, [job for panel in self._panels for job in panel.jobs()], in_step=across)
         header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
         self._journal = Journal(self.path, header, ranks, self._panels, mirrors, zooms=not across)
         self._step = self._journal.next_step if first_step is None else first_step
@@ -116,7 +116,7 @@ class Recorder:
             self._checkpoints = Checkpoints(self._scene, self.path, every=save_every, keep=keep, parts=self._parts)
         if self._scene.compiled:
             log.warning("the model is compiled: activations, units, attention and batches are not recorded")
-        self._was_full = True
+        self._was_full = False
         self._hooks.hang()
         with self._shield():
             self._arm(full=True)
@@ -204,16 +204,15 @@ class Recorder:
         if written is not None:
             self._journal.happened(step, "checkpoint", {"path": str(written)})
         self._hooks.new_step()
-        full = self._journal.watch.full(self._step)
-        self._arm(full=full)
         now = time.perf_counter()
-        own = self._shield.elapsed()
-        self._cadence.account(now - self._began, own, draft.spent, free=self._was_full)
-        self._was_full = full
+        self._cadence.account(now - self._began, self._shield.elapsed(), draft.spent, free=self._was_full)
         self._began = now
+        # A window of full detail is not taken off the budget; the first step is, as every run has one.
+        self._was_full = self._journal.watch.full(self._step)
+        self._arm(full=self._was_full)
 
     def _arm(self, *, full: bool) -> None:
-        chosen = self._cadence.everything() if full else self._cadence.plan()
+        chosen = self._cadence.everything() if full else self._cadence.plan([panel.name for panel in self._panels if panel.first])
         for panel in self._panels:
             panel.arm([job.part for job in chosen if job.panel == panel.name])
 
@@ -230,7 +229,9 @@ class Recorder:
 
     def _put_away(self) -> None:
         for panel in self._panels:
-            panel.arm(())
+            # This may be the very panel that fell over, and the hooks have to come down all the same.
+            with contextlib.suppress(Exception):
+                panel.arm(())
         self._hooks.take_down()
 
 

@@ -1,8 +1,8 @@
 """Panel 3, the gradient: ``grad_norm/pre``, ``grad_norm/post``, ``grad_norm_group/BLOCK`` and ``/GROUP``.
 
 Formula: the L2 norm sqrt(sum g^2) over all entries, before and after clipping, with the loss scale divided out. Before clipping it is
-what ``clip_grad_norm_`` worked out, so it costs nothing at every step; after it, pre * min(1, max_norm / (pre + 1e-6)), which is what
-was done to the gradient. Without clipping by norm, and for the norms by block, one pass over the gradients is needed. The first and the
+what ``clip_grad_norm_`` worked out, at every step; after it, pre * min(1, max_norm / (pre + 1e-6)), which is what was done to the
+gradient. Cost: none for those two; without clipping by norm, and for the norms by block, one pass over the gradients. The first and the
 last member of ``grad_norm_group`` are the first and the last block of the model: their ratio tells a vanishing gradient. Source: the
 user's own panel 3; per block: GLM-130B, OLMo 2.
 """
@@ -32,17 +32,22 @@ class GradientsPanel(Panel):
     """Gradient norms, global, by block and by group."""
 
     name: ClassVar[str] = "gradients"
-    first: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._index = {id(weight.tensor): at for at, weight in enumerate(scene.weights)}
         self._across = any(sharded(weight.tensor) for weight in scene.weights)
         self._armed = True
+        self._free = False
         self._clear()
 
     def jobs(self) -> Sequence[Job]:
         return [Job(self.name, _ALL)]
+
+    @property
+    def first(self) -> bool:
+        """Where clipping gives the global norm for nothing, the norms by block can wait."""
+        return not self._free
 
     def arm(self, parts: Collection[str]) -> None:
         self._armed = bool(parts)
@@ -93,6 +98,7 @@ class GradientsPanel(Panel):
         covered = frozenset().union(*self._totals)
         whole = bool(self._totals) and covered >= {at for at, weight in enumerate(self.scene.weights) if weight.tensor.grad is not None}
         clips = bool(self._totals or self._measure_post)
+        self._free = whole
         if whole:
             pre = torch.linalg.vector_norm(gathered([pair[0] for pair in self._totals.values()]))
             post = torch.linalg.vector_norm(gathered([pair[1] for pair in self._totals.values()]))

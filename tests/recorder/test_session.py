@@ -1,0 +1,348 @@
+"""Real loops, bad use, faults inside sismo, resuming, checkpoints, and a process that is killed."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from recorder.loops import Model, batches, build, digest, loss_of, train
+from torch import nn
+
+import sismo
+from sismo.errors import UsageError
+from sismo.recorder import Recorder
+from sismo.recorder.events import Moment
+from sismo.recorder.panels import gradients
+from sismo.recorder.scene import scene
+from sismo.recorder.session import _panels
+from sismo.recorder.shield import Shield
+from sismo.records.reader import read_run
+
+
+def test_every_handler_of_a_panel_is_a_moment_and_every_moment_is_used() -> None:
+    model, optimizer = build()
+    panels = _panels(scene(model, optimizer, Shield(lambda error: None)), 0, across=False)
+    handlers = {name.removeprefix("on_") for panel in panels for name in dir(panel) if name.startswith("on_")}
+    assert handlers == {moment.value for moment in Moment}
+    assert all(panel.__doc__ and sys.modules[type(panel).__module__].__doc__.count("Cost") for panel in panels)  # pyright: ignore[reportOptionalMemberAccess]
+    assert len({panel.name for panel in panels}) == len(panels)
+
+
+def test_bad_use_is_told_at_once(tmp_path: Path) -> None:
+    model, optimizer = build()
+    other, _ = build()
+    with pytest.raises(UsageError, match="no parameters"):
+        Recorder(nn.ReLU(), optimizer, tmp_path)
+    with pytest.raises(UsageError, match="holds no parameter of this model"):
+        Recorder(other, optimizer, tmp_path)
+    with pytest.raises(UsageError, match="torch optimizer"):
+        Recorder(model, "adam", tmp_path)
+    with pytest.raises(UsageError, match="share of the step time"):
+        Recorder(model, optimizer, tmp_path, budget=5.0)
+    with Recorder(model, optimizer, tmp_path / "run"), pytest.raises(UsageError, match="is being written"):
+        Recorder(model, optimizer, tmp_path / "run")
+    assert not model._forward_pre_hooks
+    assert not optimizer._optimizer_step_pre_hooks  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_odd_losses_are_said_and_do_not_stop_anything(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path) as recorder, caplog.at_level(logging.WARNING):
+        for loss in (torch.tensor([1.0, 3.0]), 2.0, np.float32(3.0), torch.tensor(math.nan), "what", None):
+            recorder.step(loss)
+        assert recorder.recording
+    run = read_run(tmp_path)
+    np.testing.assert_array_equal(run.series["loss/train"].values, [2.0, 2.0, 3.0, math.nan])
+    assert "not that of a scalar" in caplog.text
+    assert "the loss is nan at step 3" in caplog.text
+    assert [event.step for event in run.events_of("nonfinite")] == [3]
+
+
+@pytest.mark.parametrize("moment", ["on_clipped", "on_before_update", "on_step", "arm"])
+def test_a_fault_in_sismo_ends_recording_and_not_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, moment: str
+) -> None:
+    model, optimizer = build()
+    expected = digest(model, optimizer, train(model, optimizer, 6))
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        count = 0
+
+        def step(loss: torch.Tensor) -> None:
+            nonlocal count
+            recorder.step(loss)
+            count += 1
+            if count == 3:
+
+                def broken(*arguments: object) -> None:
+                    raise RuntimeError("no")
+
+                monkeypatch.setattr(gradients.GradientsPanel, moment, broken)
+                recorder._handlers[Moment.STEP] = [broken] if moment == "on_step" else recorder._handlers[Moment.STEP]
+                recorder._handlers[Moment.CLIPPED] = [broken] if moment == "on_clipped" else recorder._handlers[Moment.CLIPPED]
+                recorder._handlers[Moment.BEFORE_UPDATE] = [broken] if moment == "on_before_update" else []
+
+        with caplog.at_level(logging.WARNING):
+            losses = train(model, optimizer, 6, step)
+        assert not recorder.recording
+    assert digest(model, optimizer, losses) == expected
+    assert caplog.text.count("sismo stopped recording") == 1
+    assert not model._forward_pre_hooks
+    run = read_run(tmp_path)
+    assert run.series["loss/train"].steps.tolist()[:3] == [0, 1, 2]
+    assert run.events_of("warning")[0].data["tag"] == "recorder-stopped"
+
+
+def test_a_full_disk_ends_recording_and_not_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        train(model, optimizer, 2, recorder.step)
+
+        def full(*arguments: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(recorder._journal._writer, "row", full)
+        train(model, optimizer, 2, recorder.step)
+        assert not recorder.recording
+    monkeypatch.undo()
+    assert read_run(tmp_path).series["loss/train"].steps.tolist() == [0, 1]
+
+
+def test_an_exception_of_the_loop_passes_and_is_noted(tmp_path: Path) -> None:
+    model, optimizer = build()
+
+    def loop() -> None:
+        with Recorder(model, optimizer, tmp_path) as recorder:
+            train(model, optimizer, 2, recorder.step)
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError):
+        loop()
+    run = read_run(tmp_path)
+    assert run.header.status == "crashed"
+    assert run.events_of("crash")[0].data == {"line": "ZeroDivisionError: mine"}
+
+
+def test_the_manifest_says_what_it_was(tmp_path: Path) -> None:
+    model, optimizer = build()
+    config = {"max_steps": 100, "warmup_steps": 10, "grad_clip": 1.0, "hub_token": "x", "nested": {"a": [1]}}
+    with Recorder(model, optimizer, tmp_path, config=config, save_every=50) as recorder:
+        train(model, optimizer, 3, recorder.step)
+    header = read_run(tmp_path).header
+    assert (header.dtype, header.total_steps, header.warmup_steps, header.clip, header.checkpoint_every) == ("fp32", 100, 10, 1.0, 50)
+    assert (header.vocab_size, header.status) == (97, "completed")
+    assert "hub_token" not in header.config
+    about = header.config["sismo"]
+    assert isinstance(about, dict)
+    assert {"seed", "versions", "device", "git", "groups", "blocks", "cadence"} <= about.keys()
+    assert about["cadence"]["steps"] == 3
+
+
+def test_accumulation_looks_at_the_first_part_only(tmp_path: Path) -> None:
+    model, optimizer = build()
+    parts = batches(6)
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for number, tokens in enumerate(parts, 1):
+            loss = loss_of(model, tokens) / 3
+            loss.backward()
+            if number % 3 == 0:
+                model.eval()
+                with torch.no_grad():
+                    loss_of(model, parts[0])
+                model.train()
+                optimizer.step()
+                optimizer.zero_grad()
+                recorder.step(loss * 3)
+    run = read_run(tmp_path)
+    assert run.series["act_mean_abs/wte"].steps.tolist() == [0, 1]
+    wte = float(model.wte(parts[0][:, :-1]).detach().abs().mean())
+    assert run.series["act_mean_abs/wte"].values[0] == pytest.approx(wte, rel=0.01)
+
+
+def test_frozen_shared_and_grouped_parameters_of_two_optimizers(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = Model()
+    model.head.weight = model.wte.weight
+    model.ln_f.weight.requires_grad_(False)
+    first = torch.optim.SGD([{"params": model.blocks[0].parameters(), "lr": 0.1}, {"params": model.blocks[1].parameters(), "lr": 0.2}])
+    second = torch.optim.AdamW([model.wte.weight, model.ln_f.weight, model.ln_f.bias], 1e-3)
+    with Recorder(model, [first, second], tmp_path, budget=None) as recorder:
+        for tokens in batches(2):
+            loss = loss_of(model, tokens)
+            loss.backward()
+            square = sum(float(one.grad.double().square().sum()) for one in model.parameters() if one.grad is not None)
+            for optimizer in (first, second):
+                optimizer.step()
+                optimizer.zero_grad()
+            recorder.step(loss)
+    run = read_run(tmp_path)
+    assert [run.series[f"lr/{group}"].values[0] for group in range(3)] == [0.1, 0.2, 1e-3]
+    assert run.series["grad_norm/pre"].values[-1] == pytest.approx(math.sqrt(square), rel=1e-5)
+    assert [name for name in run.series if name.startswith("spectral/wte")] == ["spectral/wte.weight"]
+    assert {"weight_norm/0", "weight_norm/1", "weight_norm/2", "weight_norm/blocks.1"} <= run.series.keys()
+    assert "adam_rms/0" not in run.series or math.isfinite(run.series["adam_rms/0"].values[0])
+
+
+@pytest.mark.parametrize("unscale", [True, False])
+def test_a_scaler_is_seen_unscaled_and_its_skips_are_events(tmp_path: Path, unscale: bool) -> None:
+    model, optimizer = build(dropout=0.0)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=1000)
+    norms: list[float] = []
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for number, tokens in enumerate(batches(4)):
+            loss = loss_of(model, tokens)
+            scaler.scale(loss * (math.inf if number == 2 else 1.0)).backward()
+            gradients_ = [one.grad for one in model.parameters() if one.grad is not None]
+            norms.append(math.sqrt(sum(float(one.double().square().sum()) for one in gradients_)) / scaler.get_scale())
+            if unscale:
+                scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(model.parameters(), 1e6)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+            recorder.step(loss)
+    run = read_run(tmp_path)
+    pre = run.series["grad_norm/pre"].values
+    np.testing.assert_allclose(pre[[0, 1, 3]], np.array(norms)[[0, 1, 3]], rtol=1e-4)
+    assert not math.isfinite(pre[2])
+    assert run.series["skipped"].values.tolist() == [0, 0, 1, 0]
+    assert run.series["loss_scale"].values.tolist() == [1024, 1024, 512, 512]
+    assert [(event.step, dict(event.data)) for event in run.events_of("overflow")] == [(2, {"scale_before": 1024.0, "scale_after": 512.0})]
+    assert "grad_zero_share/all" in run.series
+
+
+def test_a_spike_brings_full_detail_for_a_window(tmp_path: Path) -> None:
+    model, optimizer = build()
+    generator = random.Random(0)
+    with Recorder(model, optimizer, tmp_path, budget=1e-9) as recorder:
+        for number, tokens in enumerate(batches(160)):
+            loss_of(model, tokens).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            recorder.step(math.nan if number == 130 else 2.0 + generator.gauss(0, 0.02), ids=[number])
+    run = read_run(tmp_path)
+    (zoom,) = run.events_of("zoom")
+    assert zoom.step == 130
+    steps = run.series["act_mean_abs/wte"].steps
+    assert steps[0] == 0
+    assert steps[steps > 120].tolist() == list(range(131, 151))
+    assert run.events_of("batch")[-1].data == {"ids": [130]}
+
+
+def test_a_run_goes_on_bit_for_bit_from_its_checkpoint(tmp_path: Path) -> None:
+    whole_model, whole = build()
+    losses = train(whole_model, whole, 10)
+    model, optimizer = build()
+    done: list[torch.Tensor] = []
+    with Recorder(model, optimizer, tmp_path, save_every=2, keep=2) as recorder:
+        tokens = batches(10)
+        done.extend(step_of(model, optimizer, one, recorder) for one in tokens[:6])
+    kept = sorted((tmp_path / "checkpoints").glob("*.pt"))
+    assert [path.name for path in kept] == ["step-000000001.pt", "step-000000003.pt", "step-000000005.pt"]
+    model, optimizer = build(seed=5)
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        assert recorder.load(kept[-1]) == 6
+        done.extend(step_of(model, optimizer, one, recorder) for one in tokens[6:])
+    assert digest(model, optimizer, done) == digest(whole_model, whole, losses)
+    run = read_run(tmp_path)
+    assert run.series["loss/train"].steps.tolist() == list(range(10))
+    assert [event.data["after"] for event in run.events_of("resume")] == [5]
+    assert len(run.events_of("checkpoint")) == 3
+
+
+def step_of(model: nn.Module, optimizer: torch.optim.Optimizer, tokens: torch.Tensor, recorder: Recorder) -> torch.Tensor:
+    loss = loss_of(model, tokens)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    recorder.step(loss)
+    return loss.detach().clone()
+
+
+def test_going_back_to_a_checkpoint_replaces_what_came_after(tmp_path: Path) -> None:
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        for value in range(6):
+            recorder.step(float(value))
+    with Recorder(model, optimizer, tmp_path, first_step=3) as recorder:
+        recorder.step(30.0, val=7.0, classes={"a": 1.0}, terms={"kl": 2.0})
+        recorder.evaluation({"wiki": torch.tensor(8.0)})
+    run = read_run(tmp_path)
+    assert run.series["loss/train"].values.tolist() == [0, 1, 2, 30]
+    assert [run.series[name].values.tolist() for name in ("loss/val", "loss_class/a", "loss_term/kl", "loss_val/wiki")] == [
+        [7],
+        [1],
+        [2],
+        [8],
+    ]
+
+
+def test_a_compiled_model_keeps_its_scalars(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model, optimizer = build()
+    compiled = torch.compile(model, backend="eager")
+    with caplog.at_level(logging.WARNING), Recorder(compiled, optimizer, tmp_path, budget=None) as recorder:  # pyright: ignore[reportArgumentType]
+        train(model, optimizer, 2, recorder.step)
+    assert "the model is compiled" in caplog.text
+    run = read_run(tmp_path)
+    assert {"loss/train", "grad_norm/pre", "weight_norm/blocks.0", "spectral/wte.weight"} <= run.series.keys()
+    assert not any(name.startswith("act_") for name in run.series)
+
+
+def test_a_recorded_run_goes_straight_into_the_diagnosis(tmp_path: Path) -> None:
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        train(model, optimizer, 60, recorder.step)
+    run = sismo.load(tmp_path)
+    assert not isinstance(run, list)
+    report = sismo.diagnose(run)
+    assert report.source == "sismo-run"
+    asked = {item.signal for visit in report.walk for item in visit.evidence} | {item.missing.template for item in report.unknown}
+    assert asked
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from recorder.loops import build
+from sismo.recorder import Recorder
+model, optimizer = build()
+with Recorder(model, optimizer, sys.argv[1], budget=None) as recorder:
+    for number in range(10**9):
+        recorder.step(float(number))
+        print(number, flush=True)
+"""
+
+
+def killed_after(path: Path, seconds: float) -> int:
+    """Records in another process until it is killed; the last step that it said was over."""
+    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parents[1])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"0\n"
+        time.sleep(seconds)
+        os.kill(process.pid, signal.SIGKILL)
+        lines = process.stdout.read().split(b"\n")
+    return int(([b"0"] + [line for line in lines[:-1] if line])[-1])
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.3])
+def test_a_kill_loses_at_most_the_step_in_flight(tmp_path: Path, seconds: float) -> None:
+    last = killed_after(tmp_path, seconds)
+    run = read_run(tmp_path)
+    steps = run.series["loss/train"].steps
+    assert run.header.status == "crashed"
+    assert steps.tolist() == list(range(int(steps[-1]) + 1))
+    assert int(steps[-1]) in (last, last + 1)
+    assert json.loads((tmp_path / "manifest.json").read_text())["status"] == "running"
