@@ -18,12 +18,12 @@ _URGENT = ("nonfinite", "crash", "resume", "guard", "overflow", "skipped_step", 
 def alarms(document: PostMortem, panels: Sequence[Panel]) -> dict[str, int]:
     """Panel id to the step of its first alarm, the earliest first; panels that raised none are not there."""
     first: dict[str, int] = {}
-    for item in _alarming(document.causes):
+    for step, item in _alarming(document.causes):
         owner = owner_of(item.channel, panels)
-        if owner is not None and item.start is not None:
-            first[owner.id] = min(first.get(owner.id, item.start), item.start)
-    order = {panel.id: panel.number for panel in panels}
-    return dict(sorted(first.items(), key=lambda entry: (entry[1], order[entry[0]])))
+        if owner is not None:
+            first[owner.id] = min(first.get(owner.id, step), step)
+    # Sorting is stable: of panels that cry at one step the one that the gravest cause rests on comes first.
+    return dict(sorted(first.items(), key=lambda entry: entry[1]))
 
 
 def owner_of(channel: str, panels: Sequence[Panel]) -> Panel | None:
@@ -45,7 +45,9 @@ def flagged(document: PostMortem, run: Run) -> Iterator[int]:
         yield from (event.step for event in run.events_of(kind))
 
 
-def _alarming(causes: Sequence[CauseItem]) -> Iterator[EvidenceItem]:
+def _alarming(causes: Sequence[CauseItem]) -> Iterator[tuple[int, EvidenceItem]]:
+    """Evidence with the step at which it alarmed: not before its cause began, since what it spans may start in calm."""
     for cause in causes:
-        if cause.severity in ALARMING:
-            yield from cause.evidence
+        for item in cause.evidence:
+            if cause.severity in ALARMING and item.start is not None:
+                yield max(item.start, cause.step or 0), item

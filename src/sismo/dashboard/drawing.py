@@ -9,7 +9,8 @@ from typing import NamedTuple
 from sismo.dashboard import marks
 from sismo.dashboard.alarms import alarms, flagged
 from sismo.dashboard.packing import Packed, pack
-from sismo.dashboard.panel import Limits, Panel, Plot, panels
+from sismo.dashboard.panel import Limits, Panel, Plot
+from sismo.dashboard.registry import panels
 from sismo.dashboard.sampling import thinned, windows
 from sismo.postmortem import PostMortem
 from sismo.records.types import Run, Series
@@ -31,7 +32,7 @@ class Drawn(NamedTuple):
     """One plot: the plot, and how many series it has."""
 
     plot: Plot
-    count: int
+    members: int
 
 
 class Shown(NamedTuple):
@@ -45,7 +46,7 @@ class Shown(NamedTuple):
     @property
     def missing(self) -> bool:
         """Whether nothing was recorded for it."""
-        return not any(one.count for one in self.drawn)
+        return not any(one.members for one in self.drawn)
 
 
 class Drawing(NamedTuple):
@@ -63,7 +64,7 @@ def draw(document: PostMortem, run: Run, language: Language, limits: Limits, bas
     shown: list[Shown] = []
     for panel in panels():
         drawn = [Drawn(plot, len(plot.of(run))) for plot in panel.plots]
-        kept = [one for one in drawn if one.count or not one.plot.optional]
+        kept = [one for one in drawn if one.members or not one.plot.optional]
         if kept or not panel.optional:
             shown.append(Shown(panel, kept, cried.get(panel.id), panel.id == next(iter(cried), "")))
     series: list[Series] = []
@@ -71,10 +72,10 @@ def draw(document: PostMortem, run: Run, language: Language, limits: Limits, bas
     plots: list[dict[str, object]] = []
     for place in shown:
         for one in place.drawn:
-            if one.count:
+            if one.members:
                 plots.append(_plot(place, one, run, language, limits))
                 _take(one.plot.of(run), plots, series, roles, under=False)
-                under = one.plot.of(baseline) if baseline is not None and one.count <= _UNDERLAID else []
+                under = one.plot.of(baseline) if baseline is not None and one.members <= _UNDERLAID else []
                 _take(under[:_UNDERLAID], plots, series, roles, under=True)
     kept, left = windows(flagged(document, run), series, _WINDOW_ROWS)
     buckets = min(max(_OVERVIEW_ROWS // max(2 * len(series), 1), _BUCKETS[0]), _BUCKETS[1])
@@ -99,7 +100,7 @@ def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits
         "panel": place.panel.id,
         "at": place.panel.plots.index(one.plot),
         "alarm": place.alarm,
-        "heat": one.count > MANY,
+        "heat": one.members > MANY,
         "log": one.plot.log,
         "worst": one.plot.worst,
         "bounds": one.plot.bounds,
@@ -111,9 +112,7 @@ def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits
     }
 
 
-def _take(
-    found: Sequence[Series], plots: Sequence[object], series: list[Series], roles: list[dict[str, object]], *, under: bool
-) -> None:
+def _take(found: Sequence[Series], plots: Sequence[object], series: list[Series], roles: list[dict[str, object]], *, under: bool) -> None:
     for one in found:
         series.append(one)
         roles.append({"plot": len(plots) - 1, "channel": one.channel, "label": label(one.channel), "under": under})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sismo.dashboard.alarms import owner_of
 from sismo.dashboard.markup import Markup, tag
-from sismo.dashboard.panel import panels
+from sismo.dashboard.registry import panels
 from sismo.postmortem import EvidenceItem
 from sismo.report.language import Language
 

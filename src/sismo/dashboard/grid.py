@@ -24,14 +24,18 @@ def grid(shown: Sequence[Shown], unit: str, language: Language) -> Markup:
     ]
     strip = tag("canvas", id="strip", tabindex=0, role="img", aria_label=word("The whole run; drag to choose a part of it"))
     bar = tag("div", tag("output", id="range"), tag("div", *buttons, class_="buttons", role="group"), strip, class_="navigator")
-    hint = tag("p", word("Drag to zoom, Shift and drag to move, wheel with Ctrl to zoom, double click for the whole run; arrow keys, + and − work too."), class_="hint")  # fmt: skip
+    keys = word("Drag to zoom, Shift and drag to move, Ctrl and wheel to zoom, double click for the whole run; arrow keys, + and − too.")
+    hint = tag("p", keys, class_="hint")
     kinds = tag("p", id="kinds", class_="legend")
     panels = tag("div", *(_panel(place, unit, language) for place in shown), class_="grid")
     return tag("section", tag("h2", word("Panels")), bar, kinds, panels, hint, class_="panels")
 
 
 def _panel(place: Shown, unit: str, language: Language) -> Markup:
-    panel, words = place.panel, [name for name, on in (("missing", place.missing), ("alarm", place.alarm is not None), ("first", place.first)) if on]
+    panel, words = (
+        place.panel,
+        [name for name, on in (("missing", place.missing), ("alarm", place.alarm is not None), ("first", place.first)) if on],
+    )
     flag = None
     if place.alarm is not None:
         text = language.word("cried first") if place.first else language.word("alarm")
@@ -46,7 +50,7 @@ def _panel(place: Shown, unit: str, language: Language) -> Markup:
 
 
 def _plot(place: Shown, one: Drawn, language: Language) -> Markup:
-    if not one.count:
+    if not one.members:
         return tag("div", tag("h4", language.say(one.plot.title)), _missing(one, language), class_="plot")
     title = language.say(one.plot.title)
     name = f"{language.say(place.panel.title)}: {title}"
@@ -57,5 +61,5 @@ def _plot(place: Shown, one: Drawn, language: Language) -> Markup:
 
 
 def _missing(one: Drawn, language: Language) -> Markup:
-    how = language.say(one.plot.record)
-    return tag("p", tag("b", language.word("Nothing was recorded here, so nothing is known.")), " ", language.fill("To fill it: {how}.", how=how), class_="nothing")  # fmt: skip
+    silent = tag("b", language.word("Nothing was recorded here, so nothing is known."))
+    return tag("p", silent, " ", language.fill("To fill it: {how}.", how=language.say(one.plot.record)), class_="nothing")

@@ -60,11 +60,9 @@ def _thinned(kind: str, events: Sequence[Event]) -> list[dict[str, object]]:
     steps = np.array([event.step for event in events], dtype=np.float64)
     width = max((float(steps.max()) - float(steps.min())) / _SHOWN, 1e-9) if len(events) > _SHOWN else 0.0
     bins = (steps - steps.min()) // width if width else np.arange(len(events))
-    first, counts = np.unique(bins, return_index=True, return_counts=True)[1:]
-    return [
-        {"kind": kind, "step": events[at].step, "count": int(count), "text": _said(events[at])}
-        for at, count in zip(first.tolist(), counts.tolist(), strict=True)
-    ]
+    _, first, counts = np.unique(bins, return_index=True, return_counts=True)
+    shown = [(events[int(at)], int(count)) for at, count in zip(first, counts, strict=True)]
+    return [{"kind": kind, "step": event.step, "count": count, "text": _said(event)} for event, count in shown]
 
 
 def _said(event: Event) -> str:

@@ -65,7 +65,7 @@ def render(
         tag("span", f"{document.source} · {language.word(document.preset)}", class_="source"),
         tag("button", "◐", type="button", id="theme", title=language.word("dark or light"), aria_label=language.word("dark or light")),
     )
-    style, script = _asset("page.css"), join((_asset(f"{name}.js") for name in SCRIPTS))
+    style, script = _asset("page.css"), join(_asset(f"{name}.js") for name in SCRIPTS)
     # One function around all parts: nothing leaks into the page, and the parts see each other.
     script = raw(f'(() => {{\n"use strict";\n{script}\n}})();')
     head = tag(
@@ -103,15 +103,11 @@ def _words(language: Language) -> dict[str, str]:
     word = language.word
     return {
         "baseline": word("baseline"),
-        "notLogged": word("not logged here"),
         "to": word("to"),
         "log": word("log axis"),
         "series": word("{count} series; dark is low, bright is high"),
-        "lost": word("NaN or Inf"),
         "whole": word("every step is drawn here"),
         "outline": word("outline: lowest and highest of each stretch"),
         "stale": word("The server is gone; this is the last state."),
         "code": language.code,
     }
-
-

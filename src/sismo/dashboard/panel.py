@@ -1,14 +1,11 @@
 """What a panel is: a number in the user's order, and one or more plots, each of some families of channels.
 
-The panels themselves are the modules of ``panels/``, found by being there; each offers one as ``PANEL``.
+The panels themselves are the modules of ``panels/``, found by ``registry``; each offers one as ``PANEL``.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import NamedTuple
 
 from sismo.postmortem import Text
@@ -85,12 +82,3 @@ class Panel(NamedTuple):
     def owns(self, channel: str) -> bool:
         """Whether a channel is drawn here, or would be."""
         return any(channel == wanted or channel.partition("/")[0] == wanted for plot in self.plots for wanted in plot.families)
-
-
-@cache
-def panels() -> tuple[Panel, ...]:
-    """All panels in their order."""
-    from sismo.dashboard import panels as package
-
-    found = [importlib.import_module(f"{package.__name__}.{module.name}").PANEL for module in pkgutil.iter_modules(package.__path__)]
-    return tuple(sorted(found, key=lambda panel: panel.number))

@@ -23,21 +23,40 @@ def picture(document: PostMortem, language: Language) -> Markup:
     """The section with a picture of each tree, the legend, and all questions as a list; empty without a walk."""
     if not document.walk:
         return Markup()
-    leading = {item.signal for item in document.causes[0].evidence} if document.causes else set[str]()
-    trees = [_tree(list(items), leading, language) for _, items in groupby(document.walk, key=lambda item: item.id[:1])]
+    leads = _leading(document)
+    trees = [_tree(list(items), leads, language) for _, items in groupby(document.walk, key=lambda item: item.id[:1])]
     legend = tag("p", *(_key(answer, language) for answer in ("yes", "no", "unknown")), class_="legend")
-    chosen = tag("div", class_="chosen", id="chosen", aria_live="polite")
+    chosen = tag("div", *_first_shown(document, leads, language), class_="chosen", id="chosen", aria_live="polite")
     every = tag("details", tag("summary", language.word("All questions, with what they rest on")), *_questions(document, language))
     heading = tag("h2", language.word("The path"), id="path-title")
     return tag(
         "section",
         tag("div", heading, legend, class_="head"),
-        tag("div", *trees, class_="trees"),
-        chosen,
+        tag("div", *trees, chosen, class_="trees"),
         every,
         class_="path",
         aria_labelledby="path-title",
     )
+
+
+def _leading(document: PostMortem) -> set[str]:
+    """Ids of the questions that led to the first cause: answered yes by what it rests on, or by the same rows."""
+    rests = document.causes[0].evidence if document.causes and document.healthy is False else ()
+    signals = {item.signal for item in rests}
+    places = {(item.channel, item.start) for item in rests if item.channel and item.start is not None}
+    return {
+        item.id
+        for item in document.walk
+        if item.answer == "yes" and any(piece.signal in signals or (piece.channel, piece.start) in places for piece in item.evidence)
+    }
+
+
+def _first_shown(document: PostMortem, leads: set[str], language: Language) -> Iterator[Markup]:
+    """What stands beside the picture before a node is chosen: the questions that led to the verdict."""
+    yield tag("p", language.word("Choose a node to see its question and what the answer rests on."), class_="asks")
+    for item in document.walk:
+        if item.id in leads:
+            yield tag("div", _asked(item, language), evidence(item.evidence, language, document.step_unit))
 
 
 def _key(answer: str, language: Language) -> Markup:
@@ -45,7 +64,7 @@ def _key(answer: str, language: Language) -> Markup:
     return tag("span", tag("span", dot, class_=f"node {answer}"), language.word(answer))
 
 
-def _tree(items: Sequence[WalkItem], leading: set[str], language: Language) -> Markup:
+def _tree(items: Sequence[WalkItem], leads: set[str], language: Language) -> Markup:
     rows = [
         (name, chunk)
         for name, section in groupby(items, key=lambda item: item.section)
@@ -54,7 +73,7 @@ def _tree(items: Sequence[WalkItem], leading: set[str], language: Language) -> M
     height = _TOP + _ROW * len(rows)
     parts = [tag("line", x1=_SPINE, x2=_SPINE, y1=_TOP, y2=height - _ROW + 28, class_="rail")]
     for place, (name, chunk) in enumerate(rows):
-        parts += _row(language.say(name), chunk, _TOP + place * _ROW, leading, language)
+        parts += _row(language.say(name), chunk, _TOP + place * _ROW, leads, language)
     label = language.fill("{count} questions", count=len(items))
     return tag("svg", *parts, viewBox=f"0 0 {_WIDTH} {height}", width=_WIDTH, height=height, role="group", aria_label=label)
 
@@ -64,28 +83,27 @@ def _chunks(section: list[WalkItem]) -> Iterator[list[WalkItem]]:
         yield section[start : start + _PER_ROW]
 
 
-def _row(name: str, chunk: Sequence[WalkItem], top: int, leading: set[str], language: Language) -> Iterator[Markup]:
+def _row(name: str, chunk: Sequence[WalkItem], top: int, leads: set[str], language: Language) -> Iterator[Markup]:
     middle = top + 28
     shown = name if len(name) <= _LABEL else name[: _LABEL - 1] + "…"
     yield tag("text", shown, x=_FIRST - _RADIUS, y=top + 11, class_="section")
     yield tag("line", x1=_SPINE, x2=_FIRST + _GAP * (len(chunk) - 1), y1=middle, y2=middle, class_="rail")
     yield tag("circle", cx=_SPINE, cy=middle, r=3, class_="stop")
     for place, item in enumerate(chunk):
-        yield _node(item, _FIRST + _GAP * place, middle, leading, language)
+        yield _node(item, _FIRST + _GAP * place, middle, leads, language)
 
 
-def _node(item: WalkItem, x: int, y: int, leading: set[str], language: Language) -> Markup:
-    leads = item.answer == "yes" and any(piece.signal in leading for piece in item.evidence)
+def _node(item: WalkItem, x: int, y: int, leads: set[str], language: Language) -> Markup:
     spoken = f"{item.id} {language.say(item.asks)} {language.word(item.answer)}"
     placed = next((piece for piece in item.evidence if piece.start is not None), None)
-    ring = tag("circle", cx=x, cy=y, r=_RADIUS + 4, class_="ring") if leads else None
+    ring = tag("circle", cx=x, cy=y, r=_RADIUS + 4, class_="ring") if item.id in leads else None
     return tag(
         "a",
         tag("title", spoken),
         ring,
         *_dot(item.answer, x, y, language),
         href=f"#q-{item.id}",
-        class_=f"node {item.answer}" + (" leads" if leads else ""),
+        class_=f"node {item.answer}" + (" leads" if item.id in leads else ""),
         aria_label=spoken,
         **(zoom(placed) if placed and item.answer == "yes" else {}),
     )
@@ -106,6 +124,9 @@ def _questions(document: PostMortem, language: Language) -> Iterator[Markup]:
 
 
 def _question(item: WalkItem, unit: str, language: Language) -> Markup:
+    return tag("li", _asked(item, language), evidence(item.evidence, language, unit), id=f"q-{item.id}")
+
+
+def _asked(item: WalkItem, language: Language) -> Markup:
     answer = tag("span", language.word(item.answer), class_=f"answer {item.answer}")
-    asked = tag("p", tag("code", item.id), " ", language.say(item.asks), " ", answer)
-    return tag("li", asked, evidence(item.evidence, language, unit), id=f"q-{item.id}")
+    return tag("p", tag("code", item.id), " ", language.say(item.asks), " ", answer)

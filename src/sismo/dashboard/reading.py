@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from sismo.dashboard.markup import Markup, tag
 from sismo.postmortem import PostMortem
@@ -42,7 +43,9 @@ def _notes(document: PostMortem, language: Language, left: int) -> Markup:
     notes = list(dict.fromkeys(language.say(note) for note in document.notes))
     if left:
         notes.append(language.word("Some flagged steps are drawn from the outline only: the page would have grown too large."))
-    return tag("div", tag("h2", language.word("Notes on the reading")), tag("ul", *(tag("li", note) for note in notes))) if notes else Markup()
+    return (
+        tag("div", tag("h2", language.word("Notes on the reading")), tag("ul", *(tag("li", note) for note in notes))) if notes else Markup()
+    )
 
 
 def _manifest(run: Run) -> Iterator[tuple[str, str]]:
@@ -56,19 +59,23 @@ def _manifest(run: Run) -> Iterator[tuple[str, str]]:
 def _flat(prefix: str, config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for key, value in config.items():
         if isinstance(value, Mapping) and len(prefix) < _VALUE:
-            yield from _flat(f"{prefix}{key}.", {str(name): one for name, one in value.items()})
+            yield from _flat(f"{prefix}{key}.", cast("Mapping[str, object]", value))
         else:
-            yield f"{prefix}{key}", str(value)
+            yield f"{prefix}{key}", str(cast("object", value))
 
 
 def _channels(run: Run, language: Language) -> Markup:
     return _table(
-        (name, f"{len(one):,} {language.word('rows')}" + (f" · {one.source_key}" if one.source_key else "")) for name, one in run.series.items()
+        (name, f"{len(one):,} {language.word('rows')}" + (f" · {one.source_key}" if one.source_key else ""))
+        for name, one in run.series.items()
     )
 
 
 def _table(rows: Iterator[tuple[str, str]]) -> Markup:
-    cells = [tag("tr", tag("th", _clipped(name), scope="row"), tag("td", _clipped(value))) for (name, value), _ in zip(rows, range(_ROWS), strict=False)]
+    cells = [
+        tag("tr", tag("th", _clipped(name), scope="row"), tag("td", _clipped(value)))
+        for (name, value), _ in zip(rows, range(_ROWS), strict=False)
+    ]
     return tag("div", tag("table", tag("tbody", *cells)), class_="scroll")
 
 

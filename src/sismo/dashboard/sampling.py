@@ -25,7 +25,7 @@ def overview(values: Values, buckets: int) -> Rows:
     body = values[: whole * width].reshape(whole, width)
     start = np.arange(whole) * width
     found = [np.array([0, count - 1])]
-    # One sum tells whether anything is non-finite, in a tenth of the time that looking at each row takes; an overflow of the sum is no harm.
+    # One sum tells whether anything is non-finite, without a mask of all rows; a sum that overflows only costs time.
     with np.errstate(all="ignore"):
         clean = bool(np.isfinite(values.sum()))
     if clean:

@@ -61,7 +61,7 @@ def _do(first: CauseItem, language: Language) -> Markup:
 
 def _cried(shown: Sequence[Shown], document: PostMortem, language: Language) -> Markup:
     """The panels in the order in which they cried."""
-    crying = sorted((place for place in shown if place.alarm is not None), key=lambda place: (place.alarm or 0, place.panel.number))
+    crying = sorted((place for place in shown if place.alarm is not None), key=lambda place: (place.alarm or 0, not place.first))
     if not crying:
         return Markup()
     chips = [

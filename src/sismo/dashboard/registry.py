@@ -1,0 +1,17 @@
+"""The panels, found by being there."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from sismo.dashboard import panels as package
+from sismo.dashboard.panel import Panel
+
+
+@cache
+def panels() -> tuple[Panel, ...]:
+    """All panels in their order."""
+    found = [importlib.import_module(f"{package.__name__}.{module.name}").PANEL for module in pkgutil.iter_modules(package.__path__)]
+    return tuple(sorted(found, key=lambda panel: panel.number))
