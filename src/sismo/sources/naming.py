@@ -100,8 +100,8 @@ def _objective(meanings: Mapping[str, Meaning]) -> str | None:
     words = [frozenset(tokens(key)) for key in meanings]
     everything = frozenset().union(*words) if words else frozenset[str]()
     if "chosen" not in everything and (
-        everything & {"reward", "rewards", "advantages", "completions"}
-        or ({"policy", "value"} <= everything and _has_losses(words, "policy", "value"))
+        everything & {"reward", "rewards", "rew", "advantages", "completions", "episode", "episodes", "exploration", "timesteps"}
+        or any(_has_losses(words, *pair) for pair in (("policy", "value"), ("action", "value"), ("actor", "critic")))
     ):
         return "rl"
     for first, second in (("g", "d"), ("gen", "disc"), ("generator", "discriminator")):

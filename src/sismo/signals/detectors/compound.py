@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
+from sismo.records.types import Series
 from sismo.signals.levels import end_level, finite, level
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
@@ -170,7 +171,7 @@ def _language_near_zero(view: View) -> Observation:
     first, last = float(loss.values[:3].max()), end_level(loss)
     below = np.nonzero(loss.values < 0.1)[0]
     val = view.finite(LOSS_VAL)
-    apart = val is not None and len(val) > 0 and end_level(val) - last >= _APART  # then it memorises
+    apart = val is not None and len(val) > 0 and (end_level(val) - last >= _APART or _late(loss, val))  # then it memorises
     found = _is_language(view) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size and not apart
     return (
         present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if found else absent(LOSS_TRAIN)
@@ -183,9 +184,15 @@ def _language_both(view: View) -> Observation:
     if loss is None or val is None or not len(loss) or not len(val):
         return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
     train, valid = end_level(loss), float(val.values[-1])
-    near = 0 <= train < 0.1 and 0 <= valid < 0.1 and valid <= 1.5 * train + 0.05
+    near = 0 <= train < 0.1 and 0 <= valid < 0.1 and valid <= 1.5 * train + 0.05 and not _late(loss, val)
     wide = _is_language(view) or (float(loss.values[0]) >= 5 and not view.family("loss_term"))
     return present(int(val.steps[-1]), channel=LOSS_VAL, train=train, val=valid) if wide and near else absent(LOSS_VAL)
+
+
+def _late(loss: Series, val: Series) -> bool:
+    """Whether the validation loss was still over 1 nat at some evaluation by which the training loss was under 0.1: it learnt later."""
+    below = np.nonzero(loss.values < 0.1)[0]
+    return below.size > 0 and bool(np.any(val.values[val.steps > int(loss.steps[below[0]])] > 1.0))
 
 
 def _lost_first(view: View) -> Observation:

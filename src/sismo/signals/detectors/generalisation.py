@@ -16,6 +16,8 @@ _CLEAR = Threshold("overfit-clear", 0.10, 0.10, "share", "catalogue: warning pas
 _FACTOR = Threshold("train-over-val", 2.5, 2.5, "×", "chosen: dropout and augmentation explain up to about 2", "Training loss over validation loss that a reduction must explain.")  # fmt: skip
 
 _ROWS_AROUND = 8
+_FEWEST_NATS = 1.5
+"""First loss from which two losses near 0 mean a leak: below it stand squared errors and easy two-class tasks, which get there honestly."""
 _DOUBT = 1.64
 """Mann-Kendall z of a rise that noise alone makes in 1 of 20 logs."""
 
@@ -94,7 +96,9 @@ def _overfit(view: View, enough: float) -> Observation:
     lasting = int(np.count_nonzero(rest > float(val.values[low]) * (1 + enough / 3))) >= 0.8 * rest.size
     doubt = 1.0 if _train_far_below(view, level(rest[-3:])) else _DOUBT
     trend = _climbs(val.values[low:], rise) if rest.size < 5 else mann_kendall(val.values[low:][-200:]) > doubt
-    if rise < max(enough, 2 * rough if rest.size >= 5 else 0.0) or not (lasting and trend):
+    lost = level(rest[-3:]) - float(val.values[low])
+    slight = lost < 0.01 * (float(val.values[0]) - float(val.values[low]))  # of what was won
+    if slight or rise < max(enough, 2 * rough if rest.size >= 5 else 0.0) or not (lasting and trend):
         return absent(val.channel, rise=rise)
     if not view.rows(LOSS_TRAIN):
         return unknown(LOSS_TRAIN)
@@ -182,14 +186,14 @@ def _val_lost_briefly(view: View) -> Observation:
 
 
 def _train_over_val(view: View) -> Observation:
-    """Training loss a steady multiple of the validation loss at every evaluation."""
+    """Training loss a steady multiple of the validation loss at every evaluation; not of sums over whole sets, which differ in size."""
     pairs = _pairs(view)
     if len(pairs) < 2:
         return unknown(LOSS_VAL)
     if view.header.objective is not None or view.family("loss_term"):
         return absent(LOSS_VAL)
     ratios = np.array([train / val for _, train, val in pairs if val > 0])
-    if ratios.size < 2 or float(ratios.min()) < view.limit("train-over-val"):
+    if ratios.size < 2 or float(ratios.min()) < view.limit("train-over-val") or level(np.array([val for _, _, val in pairs])) > 20:
         return absent(LOSS_VAL)
     steady = float(ratios.max()) < 2.5 * float(ratios.min())
     ratio = level(ratios)
@@ -239,7 +243,7 @@ def _both_vanish(view: View) -> Observation:
         return found
     _, train, val = pairs[-1]
     first = max(pairs[0][1], pairs[0][2], 1.0)
-    gone = max(train, val) < 0.003 * first
+    gone = max(train, val) < 0.003 * first and max(pairs[0][1], pairs[0][2]) >= _FEWEST_NATS
     return present(found.start, found.end, channel=LOSS_VAL, train=train, val=val) if gone and found.start is not None else absent(LOSS_VAL)
 
 

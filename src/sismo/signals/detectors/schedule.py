@@ -87,18 +87,26 @@ def _starts_high(view: View, schedule: Schedule) -> Observation:
 
 
 def _norm_spikes_early(view: View) -> Observation:
-    """The norm peaks after the first row, above it, within the first rows: an update threw it up, not the initialisation."""
+    """The norm peaks after the first row, above it, within 25 steps: an update threw it up, not the initialisation.
+
+    It has to stand half as high again as anything that comes after: that is what the noise of this run does.
+    """
     norm = view.finite(GRAD_NORM_PRE)
     if norm is None:
         return unknown(GRAD_NORM_PRE)
     if len(norm) < 30 or int(norm.steps[0]) > 2 * norm.interval:
         return unknown("the first rows of the gradient norm")
-    first = head(norm, 25)
+    rows = int(np.searchsorted(norm.steps, int(norm.steps[0]) + 25))
+    if rows < 3:
+        return unknown("each of the first 25 gradient norms")
+    first = head(norm, rows)
     top = int(np.argmax(first))
-    steady = level(norm.values[25:200])
+    later = norm.values[rows : 8 * rows]
+    steady = level(later)
     rises = top >= 1 and float(first[top]) >= 1.5 * float(first[0])
     ratio = float(first[top]) / steady if steady > 0 else 0.0
-    if rises and ratio >= view.limit("early-norm-spike"):
+    usual = float(later.max()) / steady if steady > 0 else 0.0
+    if rises and ratio >= max(view.limit("early-norm-spike"), 1.5 * usual):
         return present(int(norm.steps[top]), channel=GRAD_NORM_PRE, norm=float(first[top]), ratio=ratio)
     return absent(GRAD_NORM_PRE)
 

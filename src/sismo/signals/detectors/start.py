@@ -66,7 +66,12 @@ def _over_any(view: View) -> Observation:
     steady = level(loss.values[len(loss) // 2 :])
     early = level(loss.values[:5])
     high = (
-        step <= 1 and min(value, early) > _LARGEST_ENTROPY and early > 3 * steady and 0 < steady < _LARGEST_ENTROPY and value > 3 * steady
+        view.header.step_unit == "step"
+        and step <= 1
+        and min(value, early) > _LARGEST_ENTROPY
+        and early > 3 * steady
+        and 0 < steady < _LARGEST_ENTROPY
+        and value > 3 * steady
     )
     return present(step, channel=LOSS_TRAIN, loss=value, steady=steady) if high else absent(LOSS_TRAIN, loss=value)
 

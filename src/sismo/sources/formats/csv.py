@@ -18,7 +18,7 @@ DELIMITERS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _LONG = frozenset({"key", "metric", "tag", "variable", "metric_name"})
 _BARE = re.compile(r"[\w./-]+")
-_NO_NAME = re.compile(r"[={}\[\];]|:\s|\d\.\d|\s\d+$")
+_NO_NAME = re.compile(r"[={}\[\];]|:\s|(?<![\w@:])\d+\.\d|\s\d+$")
 """What stands in no column name but in every second line of a text log."""
 MAX_SPACES = 4
 MAX_PREAMBLE = 30
