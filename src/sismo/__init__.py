@@ -35,7 +35,12 @@ def load(path: str | Path, mapping: Mapping[str, str] | None = None) -> Run | li
 
 def diagnose(run: Run, limits: Preset | None = None) -> PostMortem:
     """What is wrong with a run, since when, why, and what to do first. See ``sismo.postmortem.PostMortem``."""
+    from sismo.errors import UsageError
     from sismo.judge import diagnose as _diagnose
+    from sismo.records.types import Run
+
+    if not isinstance(run, Run):
+        raise UsageError(f"one Run is wanted, not {type(run).__name__}; load() gives a list where a log holds several: loop over it")
 
     return _diagnose(run, limits)
 

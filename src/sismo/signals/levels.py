@@ -57,6 +57,21 @@ def after(series: Series, step: int, rows: int) -> NDArray[np.float64]:
     return series.values[start : start + rows]
 
 
+def failure(values: NDArray[np.float64]) -> int | None:
+    """Row at which a series is lost: the start of the non-finite stretch that it ends with; None where every row is finite.
+
+    A stretch of one or two rows at the end counts as that only when there is no other before it: where non-finite rows come and go, and
+    where the series ends in finite ones, it is the first non-finite row.
+    """
+    bad = ~np.isfinite(values)
+    if not bool(bad.any()):
+        return None
+    good = np.nonzero(~bad)[0]
+    start = int(good[-1]) + 1 if good.size else 0
+    first = int(np.argmax(bad))
+    return start if start < values.size and (values.size - start >= 3 or start == first) else first
+
+
 def end_level(series: Series) -> float:
     """Level at the end: the median of the last tenth of the rows (3 to 50 of them)."""
     return level(tail(series, max(3, min(50, len(series) // 10))))

@@ -10,7 +10,7 @@ import numpy as np
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
 from sismo.signals.levels import end_level, level, noise
-from sismo.signals.trend import mann_kendall, strictly_rising, whole_trend
+from sismo.signals.trend import Trend, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -54,18 +54,25 @@ def _rising(view: View) -> Observation:
     trend = view.trend(LOSS_TRAIN)
     if trend is None:
         return unknown("{steps} steps of loss", steps=steps)
+    # A log with one row in many steps shows too little of a rise in so few of them: there the window is as many rows.
+    wide = recent_trend(loss, int(steps * loss.interval)) if loss.interval > 1 else None
+    for found in (trend, wide):
+        if found is not None and _is_real(view, loss, found):
+            return present(found.start, found.end, channel=LOSS_TRAIN, rise=found.rise, z=found.z)
+    return absent(LOSS_TRAIN, z=trend.z)
+
+
+def _is_real(view: View, loss: Series, trend: Trend) -> bool:
+    """Whether a rise is significant, large, steady over all four quarters, and more than the noise of this run does and undoes."""
     inside = loss.values[loss.steps >= trend.start]
     dense = inside.size >= 10 * trend.points
-    significant = trend.z > max(view.limit("trend-z"), 1.96 if dense else _SPARSE_Z)
+    significant = trend.z > max(view.limit("trend-z"), 1.96 if dense else _SPARSE_Z) and trend.rise > view.limit("trend-rise")
     quarter = max(2, inside.size // 4)
     lifted = level(inside[-quarter:]) - level(inside[:quarter])
     usual = _largest_lift(loss, inside.size)
     stairs = [level(part) for part in np.array_split(inside, 4)]
     steady = all(later > earlier for earlier, later in pairwise(stairs))
-    real = steady and lifted > max(1.5 * noise(inside) / quarter**0.5, 1.5 * usual) and abs(level(inside)) > 1e-3
-    if significant and trend.rise > view.limit("trend-rise") and real:
-        return present(trend.start, trend.end, channel=LOSS_TRAIN, rise=trend.rise, z=trend.z)
-    return absent(LOSS_TRAIN, z=trend.z)
+    return significant and steady and lifted > max(1.5 * noise(inside) / quarter**0.5, 1.5 * usual) and abs(level(inside)) > 1e-3
 
 
 def _largest_lift(loss: Series, rows: int) -> float:

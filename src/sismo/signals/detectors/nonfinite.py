@@ -8,6 +8,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
+from sismo.signals.levels import failure
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -25,6 +26,11 @@ def _guarded(look: Callable[[View, Series, np.ndarray], Observation]) -> Callabl
     return run
 
 
+def _lost_at(loss: Series) -> int:
+    """Row at which the loss is lost; there is one, or the rule would not have been asked."""
+    return failure(loss.values) or 0
+
+
 def _any(view: View, loss: Series, bad: np.ndarray) -> Observation:
     index = int(np.argmax(bad))
     last = int(loss.steps[np.nonzero(bad)[0][-1]])
@@ -32,32 +38,30 @@ def _any(view: View, loss: Series, bad: np.ndarray) -> Observation:
 
 
 def _forever(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    start = int(np.argmax(bad))
-    step = int(loss.steps[start])
-    return present(step, int(loss.steps[-1]), channel=LOSS_TRAIN) if bool(bad[start:].all()) else absent(LOSS_TRAIN)
+    start = _lost_at(loss)
+    return present(int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN) if bool(bad[start:].all()) else absent(LOSS_TRAIN)
 
 
 def _isolated(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    """Finite rows follow non-finite ones: the weights survived, so no update carried the NaN."""
-    start = int(np.argmax(bad))
-    healed = ~bad[start:]
-    if not bool(healed.any()):
+    """Finite rows follow the non-finite ones, and the log does not end in a stretch of those: no update carried the NaN."""
+    start = _lost_at(loss)
+    if bool(bad[start:].all()):
         return absent(LOSS_TRAIN)
     return present(int(loss.steps[start]), channel=LOSS_TRAIN, count=int(bad.sum()), rows=len(loss))
 
 
 def _from_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if bool(bad[0]) else absent(LOSS_TRAIN)
+    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if _lost_at(loss) == 0 else absent(LOSS_TRAIN)
 
 
 def _at_first_step(view: View, loss: Series, bad: np.ndarray) -> Observation:
     """Non-finite from a row that is at the start of training, so that at most one update can be to blame."""
-    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if bool(bad[0]) and int(loss.steps[0]) <= 1 else absent(LOSS_TRAIN)
+    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if _lost_at(loss) == 0 and int(loss.steps[0]) <= 1 else absent(LOSS_TRAIN)
 
 
 def _before_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
     """Non-finite from a first row that came late: what happened is not in the log."""
-    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if bool(bad[0]) and int(loss.steps[0]) > 1 else absent(LOSS_TRAIN)
+    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if _lost_at(loss) == 0 and int(loss.steps[0]) > 1 else absent(LOSS_TRAIN)
 
 
 def _too_early(view: View, loss: Series, bad: np.ndarray) -> Observation:
@@ -68,7 +72,7 @@ def _too_early(view: View, loss: Series, bad: np.ndarray) -> Observation:
 
 
 def _inf_first(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    index = int(np.argmax(bad))
+    index = _lost_at(loss)
     step = int(loss.steps[index])
     return present(step, channel=LOSS_TRAIN) if bool(np.isinf(loss.values[index])) else absent(LOSS_TRAIN)
 
@@ -94,7 +98,7 @@ def _once_an_epoch(view: View, loss: Series, bad: np.ndarray) -> Observation:
 
 def _after_resume(view: View, loss: Series, bad: np.ndarray) -> Observation:
     """The first non-finite row is one of the first two after a resume."""
-    index = int(np.argmax(bad))
+    index = _lost_at(loss)
     near = loss.steps[max(0, index - 1)]
     for event in view.events:
         if event.kind == "resume" and int(near) <= event.step <= int(loss.steps[index]) and index > 0:
@@ -106,23 +110,23 @@ def _norm_finite_before(view: View, loss: Series, bad: np.ndarray) -> Observatio
     norm = view.series(GRAD_NORM_PRE)
     if norm is None:
         return unknown(GRAD_NORM_PRE)
-    step = int(loss.steps[int(np.argmax(bad))])
-    earlier = norm.values[norm.steps < step]
+    step = int(loss.steps[_lost_at(loss)])
+    earlier = norm.values[norm.steps < step][-20:]
     if not earlier.size:
         return unknown(GRAD_NORM_PRE)
     return present(step, channel=GRAD_NORM_PRE) if bool(np.isfinite(earlier).all()) else absent(GRAD_NORM_PRE)
 
 
 def _norm_first(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    """The gradient norm is non-finite at an earlier row than the loss."""
+    """The gradient norm is non-finite in one of the three rows before the loss is: what reaches the moments shows in the next update."""
     norm = view.series(GRAD_NORM_PRE)
     if norm is None:
         return unknown(GRAD_NORM_PRE)
-    broken = np.nonzero(~np.isfinite(norm.values))[0]
-    step = int(loss.steps[int(np.argmax(bad))])
-    if broken.size and int(norm.steps[broken[0]]) < step:
-        return present(int(norm.steps[broken[0]]), channel=GRAD_NORM_PRE)
-    return absent(GRAD_NORM_PRE)
+    step = int(loss.steps[_lost_at(loss)])
+    earlier = norm.steps < step
+    recent, steps = norm.values[earlier][-3:], norm.steps[earlier][-3:]
+    broken = np.nonzero(~np.isfinite(recent))[0]
+    return present(int(steps[broken[0]]), channel=GRAD_NORM_PRE) if broken.size else absent(GRAD_NORM_PRE)
 
 
 def _detector(name: str, look: Callable[[View, Series, np.ndarray], Observation], yes: str, no: str, *reads: str) -> Detector:
@@ -141,6 +145,6 @@ DETECTORS = (
     _detector("loss-nonfinite-last-row-only", _at_last_row_only, "one single row is not finite, the last (step {start}), and it is off the logging interval", "the non-finite rows are not just a last one off the interval"),
     _detector("loss-nonfinite-once-an-epoch", _once_an_epoch, "non-finite rows come back every {period:.4g} steps", "non-finite rows do not come at an even period"),
     _detector("loss-nonfinite-after-resume", _after_resume, "the first non-finite loss (step {start}) follows the resume at step {seam}", "the loss did not become non-finite at a resume"),
-    _detector("norm-finite-before-nonfinite-loss", _norm_finite_before, "every gradient norm before step {start} is finite", "a gradient norm before it is not finite", GRAD_NORM_PRE),
+    _detector("norm-finite-before-nonfinite-loss", _norm_finite_before, "the gradient norms before step {start} are finite", "a gradient norm before it is not finite", GRAD_NORM_PRE),
     _detector("norm-nonfinite-before-loss", _norm_first, "the gradient norm is not finite at step {start}, before the loss", "the gradient norm is not lost before the loss", GRAD_NORM_PRE),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
-from sismo.signals.levels import level, noise
+from sismo.signals.levels import failure, level, noise
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -24,15 +24,16 @@ _ROWS = 20
 
 
 def _failure_step(view: View) -> int | None:
-    """First step at which the loss or the norm is non-finite, or the loss becomes exactly 0 together with a NaN norm."""
-    first: list[int] = []
+    """The step at which the run is lost: that of the loss, or that from which the norm stays non-finite, whichever comes first."""
+    steps: list[int] = []
     for channel in (LOSS_TRAIN, GRAD_NORM_PRE):
         series = view.series(channel)
-        if series is not None:
-            bad = np.nonzero(~np.isfinite(series.values))[0]
-            if bad.size:
-                first.append(int(series.steps[bad[0]]))
-    return min(first) if first else None
+        at = failure(series.values) if series is not None and len(series) else None
+        if series is None or at is None:
+            continue
+        if channel == LOSS_TRAIN or not steps or bool(np.all(~np.isfinite(series.values[at:]))):
+            steps.append(int(series.steps[at]))
+    return min(steps) if steps else None
 
 
 def _growth(series: Series, step: int) -> tuple[float, int, float, float] | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
+from sismo.records.channels import LOSS_TRAIN
 from sismo.signals.types import Detector, Observation, absent, present
 from sismo.signals.view import View
 
@@ -15,6 +18,18 @@ def _warned(*tags: str) -> Callable[[View], Observation]:
             return absent()
         line = str(hits[0].data.get("line", ""))[:100]
         return present(hits[0].step, hits[-1].step, count=len(hits), line=line)
+
+    return look
+
+
+def _fatal(*tags: str) -> Callable[[View], Observation]:
+    """A warning that no run outlives: ten finite losses after the last one belong to another attempt, or the words were only quoted."""
+
+    def look(view: View) -> Observation:
+        found = _warned(*tags)(view)
+        loss = view.finite(LOSS_TRAIN)
+        outlived = found.end is not None and loss is not None and int(np.count_nonzero(loss.steps > found.end)) >= 10
+        return absent() if outlived else found
 
     return look
 
@@ -46,7 +61,13 @@ DETECTORS = (
     _says("warned-of-tokenization", "a tokenization mismatch", "tokenization-mismatch"),
     _says("warned-of-invalid-value", "an invalid value", "invalid-value"),
     _says("warned-of-division-by-zero", "a division by zero", "divide-by-zero"),
-    _says("warned-of-labels", "a label outside the classes", "device-assert", "label-out-of-range"),
+    Detector(
+        "warned-of-labels",
+        ("events.warning",),
+        _fatal("device-assert", "label-out-of-range"),
+        "the log warns, {count} times: “{line}”",
+        "no warning of a label outside the classes that ends the run",
+    ),
     _says("warned-of-nonfinite-overlap", "a non-finite IoU", "nonfinite-iou"),
     _says("warned-of-scheduler-order", "a scheduler stepped before the optimizer", "scheduler-order"),
     _says("warned-of-overlap", "overlapped communication", "overlap-comm"),
@@ -58,4 +79,5 @@ DETECTORS = (
     _remark("metric-nan-only", "no metric is NaN"),
     _remark("rounded-values", "values are not coarsely rounded"),
     _remark("smoothed-loss", "the loss is not smoothed"),
+    _remark("loss-ends-early", "the loss is logged to the end"),
 )

@@ -53,11 +53,16 @@ def _starts_at_beginning(view: View) -> bool:
     return int(lr.steps[0]) <= 2 * lr.interval and not resumed
 
 
+def _first_step(view: View) -> int:
+    lr = view.series(LR)
+    return int(lr.steps[0]) if lr is not None and len(lr) else 0
+
+
 def _all_zero(view: View, schedule: Schedule) -> Observation:
     rows = view.rows(LR)
     if not schedule.all_zero or schedule.rounded:
         return absent(LR)
-    return present(0, strength=1.0 if rows >= 10 else 0.5, channel=LR, rows=rows)
+    return present(_first_step(view), strength=1.0 if rows >= 10 else 0.5, channel=LR, rows=rows)
 
 
 def _moves_nothing(view: View, schedule: Schedule) -> Observation:
@@ -71,7 +76,7 @@ def _never_left_warmup(view: View, schedule: Schedule) -> Observation:
     """The LR only ever rises, over enough rows, and the run that was planned is longer than the log."""
     if not schedule.only_rises or schedule.constant or view.rows(LR) < 20:
         return absent(LR)
-    return present(0, view.last_step, channel=LR, first=schedule.first, last=schedule.final)
+    return present(_first_step(view), view.last_step, channel=LR, first=schedule.first, last=schedule.final)
 
 
 def _starts_high(view: View, schedule: Schedule) -> Observation:
@@ -257,7 +262,7 @@ def _constant_against_config(view: View, schedule: Schedule) -> Observation:
     meant = configured.lower() in ("constant", "none", "fixed")
     if meant or not schedule.constant or view.rows(LR) < 10:
         return absent(LR)
-    return present(0, channel=LR, configured=configured, lr=schedule.first)
+    return present(_first_step(view), channel=LR, configured=configured, lr=schedule.first)
 
 
 def _staircase(view: View, schedule: Schedule) -> Observation:
@@ -270,7 +275,7 @@ def _warmup_too_long(view: View, schedule: Schedule) -> Observation:
     planned, total = view.header.warmup_steps, view.header.total_steps
     if planned is None or total is None:
         return unknown("warmup_steps and total_steps in the configuration")
-    return present(0, channel=LR, warmup=planned, total=total) if planned >= total > 0 else absent(LR)
+    return present(_first_step(view), channel=LR, warmup=planned, total=total) if planned >= total > 0 else absent(LR)
 
 
 def _restarts(view: View, schedule: Schedule) -> Observation:

@@ -55,7 +55,7 @@ CAUSES = (
         needs=("loss-at-chance",),
         base=0.75,
         supports=(Weight("loss-flat", 0.08),),
-        vetoes=("lr-all-zero", "lr-tiny", "norm-is-the-loss-scale", "loss-nonfinite"),
+        vetoes=("lr-all-zero", "lr-tiny", "norm-is-the-loss-scale", "loss-nonfinite-forever"),
         explains=("plateau", "overfitting", "lr-too-high"),
         twins=(),
     ),
@@ -73,7 +73,7 @@ CAUSES = (
         needs_any=("loss-flat", "loss-stands-late"),
         base=0.5,
         supports=(Weight("val-flat", 0.1), Weight("lr-constant", 0.05)),
-        vetoes=("loss-at-chance", "loss-nonfinite", "loss-exactly-zero", "lr-all-zero", "overflow-at-every-step", "reinforcement", "loss-rising"),
+        vetoes=("loss-at-chance", "loss-nonfinite-forever", "loss-exactly-zero", "lr-all-zero", "overflow-at-every-step", "reinforcement", "loss-rising"),
     ),
     Cause(
         id="underfit-stopped-early",
@@ -102,7 +102,7 @@ CAUSES = (
         needs=("loss-rising",),
         base=0.65,
         supports=(Weight("norm-rising", 0.12),),
-        vetoes=("lr-rises-late", "loss-nonfinite", "val-falls-while-train-rises", "val-falls-while-loss-rises", "loss-may-rise-by-design", "lr-restarts", "spike-persists"),
+        vetoes=("lr-rises-late", "loss-nonfinite-forever", "val-falls-while-train-rises", "val-falls-while-loss-rises", "loss-may-rise-by-design", "lr-restarts", "spike-persists"),
     ),
     Cause(
         id="healthy-noise",

@@ -53,7 +53,7 @@ CAUSES = (
         needs=("loss-spike", "spike-persists"),
         base=0.42,
         supports=(Weight("norm-stays-up-after-spike", 0.25),),
-        vetoes=("lr-jump-at-spike", "loss-nonfinite", "loss-scale-collapsed", "val-falls-while-train-rises", "reinforcement"),
+        vetoes=("lr-jump-at-spike", "loss-nonfinite-forever", "loss-scale-collapsed", "val-falls-while-train-rises", "reinforcement"),
         twins=("optimizer-state-corrupted",),
         decider="Evaluate a batch from before the step on the present weights: its old loss means the data changed, a worse one the weights.",
     ),
