@@ -12,6 +12,7 @@ from sismo.sources.base import Mark
 from sismo.sources.numbers import value_of
 from sismo.sources.split import Segment
 
+_EARLIER = "earlier"
 _STRUCTURE = frozenset({"run", "resume", "gap"})
 MAX_EVENTS_OF_A_TAG = 2000
 """A warning on every batch of a long run is one fact; beyond this many its repeats are only counted."""
@@ -19,6 +20,7 @@ MAX_EVENTS_OF_A_TAG = 2000
 
 def marks_of(marks: Sequence[Mark], segments: Sequence[Segment], which: int) -> list[Mark]:
     """The marks that belong to one run. At a border, what comes before the heading of the next run still belongs to the one that ends."""
+    marks = _earlier(marks, segments[which])
     if len(segments) == 1:
         return [mark for mark in marks if mark.kind not in _STRUCTURE]
     rows = segments[which].rows
@@ -37,6 +39,21 @@ def marks_of(marks: Sequence[Mark], segments: Sequence[Segment], which: int) -> 
     return mine
 
 
+def _earlier(marks: Sequence[Mark], segment: Segment) -> Sequence[Mark]:
+    """The marks with the warnings of attempts that were taken up again later named ``earlier``: the last attempt may be free of them."""
+    if not segment.seams:
+        return marks
+    first, last = int(segment.rows[0]), max(row for row, _ in segment.seams)
+    # Of what stands at the seam itself, the line that takes the run up parts the two attempts; without one the end of the crash does.
+    cuts = [at for at, mark in enumerate(marks) if mark.row == last and mark.kind in ("resume", "run")]
+    cuts = cuts or [at for at, mark in enumerate(marks) if mark.row == last and mark.kind == "crash"]
+    cut = cuts[-1] if cuts else next((at for at, mark in enumerate(marks) if mark.row >= last), len(marks))
+    return [
+        Mark(mark.row, _EARLIER, mark.data) if at < cut and mark.kind == "warning" and mark.row >= first else mark
+        for at, mark in enumerate(marks)
+    ]
+
+
 def _after_head(mark: Mark, at: int, head: int) -> bool:
     return at > head if head >= 0 else mark.kind != "crash"
 
@@ -52,6 +69,9 @@ def events_of(
     base_row, since = -1, 0
     for mark in marks:
         at = int(np.searchsorted(rows, mark.row))
+        if mark.kind == _EARLIER:
+            survived += 1
+            continue
         if mark.kind == "crash" and bool(anchor[rows[at:]].any()):
             survived += 1
             continue
@@ -67,9 +87,8 @@ def events_of(
         events.append(Event(step, mark.kind, {key: value for key, value in mark.data.items() if key != "at"}))
     notes: list[Note] = []
     if survived:
-        notes.append(
-            Note("earlier-attempts", "{count} errors before the last row were survived or belong to earlier attempts", {"count": survived})
-        )
+        text = "{count} errors and warnings before the last row were survived or belong to earlier attempts"
+        notes.append(Note("earlier-attempts", text, {"count": survived}))
     if dropped:
         notes.append(Note("skipped-events", "{count} further repeats of the same messages were counted, not kept", {"count": dropped}))
     return events, notes

@@ -12,13 +12,14 @@ _INF = float("inf")
 
 # What C, C++, JavaScript, Fortran and MSVC print where Python prints nan and inf.
 _NAMED = {
-    "nan": _NAN, "+nan": _NAN, "-nan": _NAN, "nan(ind)": _NAN, "-nan(ind)": _NAN, "nan(snan)": _NAN, "1.#qnan": _NAN, "1.#ind": _NAN,
-    "-1.#ind": _NAN, "-1.#qnan": _NAN, "inf": _INF, "+inf": _INF, "-inf": -_INF, "infinity": _INF, "+infinity": _INF, "-infinity": -_INF,
-    "1.#inf": _INF, "-1.#inf": -_INF, "∞": _INF, "-∞": -_INF,
+    "nan": _NAN, "+nan": _NAN, "-nan": _NAN, "1.#qnan": _NAN, "1.#snan": _NAN, "1.#ind": _NAN,
+    "-1.#ind": _NAN, "-1.#qnan": _NAN, "-1.#snan": _NAN,
+    "inf": _INF, "+inf": _INF, "-inf": -_INF, "infinity": _INF, "+infinity": _INF, "-infinity": -_INF,
+    "1.#inf": _INF, "-1.#inf": -_INF, "∞": _INF, "+∞": _INF, "-∞": -_INF,
 }  # fmt: skip
 
 NUMBER = (
-    r"[-+]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
+    r"[-+]?(?:1\.#(?:QNAN|SNAN|IND|INF)\d*|∞|\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
     r"|(?:[nN][aA][nN]|[iI]nf(?:inity)?|INF|INFINITY)\b(?:\(\w+\))?)"
 )
 """A number inside a line, as a regular expression without groups; thousands commas are inside, units are not."""
@@ -26,6 +27,11 @@ NUMBER = (
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?:%|°|[a-zA-Zµ/]{1,10})")
 _WRAPPED = re.compile(r"(?:tensor|np\.float\d+|numpy\.float\d+|array|float)\(\s*([^,()\[\]\s]+)[^()]*\)")
+_PAYLOAD = re.compile(r"[-+]?nan\(\w{0,16}\)")
+_INSIDE = re.compile(
+    rf"(?<![\w.])(?:torch\.)?(?:[tT]ensor|(?:np|numpy)\.float\d+|array|Array)"
+    rf"\(\s*\[?\s*({NUMBER})\s*\]?\s*(?:,[^()]*(?:\([^()]*\)[^()]*)*)?\)"
+)
 
 
 def number(text: str) -> float | None:
@@ -38,12 +44,20 @@ def number(text: str) -> float | None:
     return None if "_" in text else value
 
 
+def unwrapped(line: str) -> str:
+    """The line with ``tensor(2.3, device='cuda:0', grad_fn=<…>)`` and its kin written as the number alone."""
+    return _INSIDE.sub(r"\1", line) if "(" in line and ("ensor(" in line or "float" in line or "rray(" in line) else line
+
+
 def _unusual(text: str) -> float | None:
     if not text or len(text) > 64:
         return None
-    named = _NAMED.get(text.lower())
+    lower = text.lower()
+    named = _NAMED.get(lower.rstrip("0") if "#" in lower else lower)
     if named is not None:
         return named
+    if _PAYLOAD.fullmatch(lower):
+        return _NAN
     if _THOUSANDS.fullmatch(text):
         return float(text.replace(",", ""))
     found = _WITH_UNIT.fullmatch(text)

@@ -10,8 +10,10 @@ from sismo.sources.keys import meaning
 from sismo.sources.numbers import NUMBER, number
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
-_VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|[a-zA-Zµ/]{{1,8}})?(?!\w|\.\d|:\d|-\d)")
+_VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)")
 _KEY = re.compile(r"(?:[^\W\d][\w./@()%-]* |\([\w./@()%-]* ){0,3}(?:[^\W\d]|@)[\w./@()%-]*$")
+_MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
+"""Units of a step counter: ``step 1.5k``."""
 _SEPARATORS = " \t:=(["
 MAX_KEY = 100
 _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
@@ -29,6 +31,8 @@ def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
         value = number(match[1]) if key is not None else None
         # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
         if key is not None and value is not None and ".py" not in key[0]:
+            if match[3] in _MULTIPLES and meaning(key[0]).role == "step":
+                value = float(round(value * _MULTIPLES[match[3]]))
             yield key[0], value, float(match[2]) if match[2] else None
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from sismo.records.types import Run
+from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
+from sismo.sources.decimal_comma import decimal_comma, with_points
 from sismo.sources.line import Line, TextLog
+from sismo.sources.numbers import unwrapped
 from sismo.sources.registry import plugins
 
 MAX_SHAPES = 5000
@@ -32,10 +34,16 @@ class Text(Format):
         log = TextLog(self.name)
         everyone = kinds()
         interested: dict[str, tuple[list[Line], list[Line]]] = {}
+        comma = decimal_comma(content.lines())
+        if comma:
+            log.rows.notes.append(Note("decimal-comma", "numbers are written with a decimal comma, and were read so"))
         for line in content.lines():
             log.at_line += 1
             if len(line) > MAX_CHARS:
                 continue
+            line = unwrapped(line)
+            if comma:
+                line = with_points(line)
             shape = line.lower().translate(_NO_DIGITS)
             asked = interested.get(shape)
             if asked is None:

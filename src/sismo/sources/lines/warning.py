@@ -11,13 +11,13 @@ _PATTERNS = {
     "invalid-value": r"invalid value encountered",
     "divide-by-zero": r"divide by zero|division by zero",
     "overflow-encountered": r"overflow encountered in",
-    "device-assert": r"device-side assert|Assertion `.*` failed|indexSelectLargeIndex|IndexError: Target \S+ is out of bounds"
+    "device-assert": r"CUDA error: device-side assert triggered|Assertion [`'\"].*[`'\"] failed|indexSelectLargeIndex|IndexError: Target \S+ is out of bounds"
     r"|index out of range in self",
     "scheduler-order": r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)",
     "no-labels": r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
     r"|could not find response key|instance will be ignored in loss",
     "nonfinite-loss": r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|becomes|contains?) (?:nan|inf|non-?finite|infinite)"
-    r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)",
+    r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)(?!\S{0,12} in 0\b)",
     "nan-in-data": r"input contains (?:nan|infinity)"
     r"|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)",
     "unused-parameters": r"find_unused_parameters=True|None of the inputs have requires_grad=True",
@@ -26,10 +26,17 @@ _PATTERNS = {
 _TAGS = tuple((tag, re.compile(pattern, re.IGNORECASE)) for tag, pattern in _PATTERNS.items())
 
 
+_COMMENT = re.compile(r"^\s*(?:#|//|\"\"\"|>>>|\.\.\. )")
+_SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|until|whether|would|may|might|could|avoid|prevent|in case)\b[^.;]*$", re.IGNORECASE)
+"""Before the words of a warning: somebody speaks of it, and it did not happen."""
+
+
 def read(line: str, log: TextLog) -> bool:
     for tag, pattern in _TAGS:
         found = pattern.search(line)
         if found:
+            if _COMMENT.match(line) or _SUPPOSED.search(line, max(0, found.start() - 80), found.start()):
+                return False
             data: dict[str, object] = {"tag": tag, "line": line[max(0, found.start() - 100) : found.end() + 100].strip()}
             if log.bar is not None:
                 data["at"] = log.bar[0]
