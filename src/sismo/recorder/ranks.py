@@ -36,9 +36,14 @@ class _Gathering(NamedTuple):
 
 
 class Ranks:
-    """The gathering of one recorder; does nothing on a single process."""
+    """The gathering of one recorder; does nothing on a single process.
 
-    def __init__(self) -> None:
+    ``room`` is how many numbers of sharded tensors a step may have. Every message has this length, because gloo ends the process over two
+    lengths that differ.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
         self.on = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
         self.rank = dist.get_rank() if self.on else 0
         self.world = dist.get_world_size() if self.on else 1
@@ -53,7 +58,9 @@ class Ranks:
         loss = landed.values().get(LOSS_TRAIN, math.nan)
         checksum = next((parcel.values[0] for parcel in landed.parcels if parcel.finish is no_channels), math.nan)
         across = [value for parcel in landed.parcels if parcel.across for value in parcel.values]
-        mine = torch.tensor([loss, checksum, *across], dtype=torch.float64)
+        if len(across) > self._room:
+            raise ValueError(f"{len(across)} numbers for {self._room} places")
+        mine = torch.tensor([loss, checksum, len(across), *across, *[0.0] * (self._room - len(across))], dtype=torch.float64)
         out = [torch.empty_like(mine) for _ in range(self.world)] if self.rank == 0 else None
         work = dist.gather(mine, out, dst=0, group=self._group, async_op=True)
         self._queue.append(_Gathering(landed, work, out))
@@ -82,10 +89,12 @@ def combined(landed: Landed, rows: list[list[float]] | None) -> dict[str, float]
     """The row of a step: sums over ranks where a panel asked for them, and the loss of each rank."""
     if rows is None:
         return landed.values()
-    at = 2
+    # A rank that measured something else cannot be added to the others: then each number is that of rank 0.
+    alike = len({row[2] for row in rows}) == 1
+    at = 3
     parcels = []
     for parcel in landed.parcels:
-        if parcel.across:
+        if parcel.across and alike:
             end = at + len(parcel.values)
             parcels.append(parcel._replace(values=[sum(row[column] for row in rows) for column in range(at, end)]))
             at = end

@@ -102,7 +102,7 @@ class Recorder:
         mirrors: Sequence[Mirror],
         checksum_every: int,
     ) -> None:
-        ranks = Ranks()
+        ranks = Ranks(2 * len(self._scene.weights))
         across = ranks.on and any(sharded(weight.tensor) for weight in self._scene.weights)
         self._panels = _panels(self._scene, ranks.rank, across=across)
         self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
@@ -122,6 +122,11 @@ class Recorder:
             self._arm(full=True)
         self._began = time.perf_counter()
         self._shield.elapsed()
+
+    @property
+    def model(self) -> nn.Module:
+        """The model without the wrappers of DDP and ``torch.compile``."""
+        return self._scene.root
 
     @property
     def recording(self) -> bool:
@@ -245,7 +250,9 @@ def _panels(scene: Any, rank: int, *, across: bool) -> list[Panel]:
     found: list[Panel] = []
     for module in sorted(pkgutil.iter_modules(_folder.__path__), key=lambda module: module.name):
         panel: type[Panel] = importlib.import_module(f"{_folder.__name__}.{module.name}").PANEL
-        if rank == 0 or panel.name == "loss" or (across and panel.name in ("gradients", "weights")):
+        if across and panel.name == "weights":
+            continue  # slices of shards need not be alike on every rank
+        if rank == 0 or panel.name == "loss" or (across and panel.name == "gradients"):
             found.append(panel(scene))
     return found
 

@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 
 from sismo.recorder import scaled
 from sismo.recorder.panel import Job, Panel, gathered
-from sismo.recorder.scene import Scene, Weight, local, sharded
+from sismo.recorder.scene import Scene, Weight, local
 from sismo.records.types import Event
 
 SLICE = 1 << 18
@@ -41,7 +41,6 @@ class WeightsPanel(Panel):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._across = any(sharded(weight.tensor) for weight in scene.weights)
         self._parts = {str(number): slices for number, slices in enumerate(_packed(scene.weights))}
         self._armed: list[str] = []
         self._before: dict[str, list[Tensor]] = {}
@@ -82,7 +81,7 @@ class WeightsPanel(Panel):
         numbers = [number for part in self._parts for number in self._found[part]]
         zeros = self.scene.scaler is not None
         self._found = {}
-        self.scene.draft.vector(gathered(numbers), lambda values: _report(slices, values, zeros), across=self._across)
+        self.scene.draft.vector(gathered(numbers), lambda values: _report(slices, values, zeros))
 
     def _compare(self, one: Slice, old: Tensor, by: Tensor | None) -> tuple[Tensor, ...]:
         weights = _square(old)

@@ -1,0 +1,128 @@
+"""Each integration with the real library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from recorder.loops import build, train
+from torch import Tensor, nn
+
+from sismo.recorder import Recorder
+from sismo.records.reader import read_run
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+def test_hugging_face_trainer(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    from sismo.recorder.integrations.huggingface import RecorderCallback
+
+    config = transformers.GPT2Config(vocab_size=64, n_positions=32, n_embd=32, n_layer=2, n_head=2)
+    rows = [{"input_ids": row, "labels": row} for row in torch.randint(0, 64, (40, 16), generator=torch.Generator().manual_seed(0))]
+
+    def run(callbacks: list[Any]) -> tuple[list[Tensor], list[float]]:
+        transformers.set_seed(1)
+        model = transformers.GPT2LMHeadModel(config)
+        arguments = transformers.TrainingArguments(
+            output_dir=str(tmp_path / "out"), max_steps=6, per_device_train_batch_size=2, gradient_accumulation_steps=2, logging_steps=1,
+            report_to=[], use_cpu=True, save_steps=3, disable_tqdm=True, eval_strategy="steps", eval_steps=3,
+        )  # fmt: skip
+        trainer = transformers.Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=rows[:4], callbacks=callbacks)
+        trainer.train()
+        losses = [row["loss"] for row in trainer.state.log_history if "loss" in row]
+        return [parameter.detach().clone() for parameter in model.parameters()], losses
+
+    weights, losses = run([RecorderCallback(tmp_path / "run", budget=None)])
+    plain, _ = run([])
+    assert all(torch.equal(one, other) for one, other in zip(weights, plain, strict=True))
+    found = read_run(tmp_path / "run")
+    assert found.series["loss/train"].values.tolist() == pytest.approx(losses, rel=1e-3)
+    assert found.series["loss/val"].steps.tolist() == [2, 5]
+    assert {
+        "act_mean_abs/transformer.h.0.attn",
+        "head_entropy/transformer.h.1.attn.0",
+        "grad_norm/pre",
+        "grad_norm/post",
+    } <= found.series.keys()
+    assert found.header.status == "completed"
+    assert found.header.accumulation == 2
+    assert len(found.events_of("checkpoint")) == 2
+
+
+def test_lightning_trainer(tmp_path: Path) -> None:
+    lightning = pytest.importorskip("lightning")
+    from sismo.recorder.integrations.lightning import RecorderCallback
+
+    class Module(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+
+        def training_step(self, batch: list[Tensor], index: int) -> Tensor:
+            return self.net(batch[0]).square().mean()
+
+        def validation_step(self, batch: list[Tensor], index: int) -> None:
+            self.log("val_loss", self.net(batch[0]).square().mean())
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.AdamW(self.parameters(), 1e-3)
+
+    torch.manual_seed(0)
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(24, 4)), batch_size=4)
+    trainer = lightning.Trainer(
+        max_steps=5, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False, gradient_clip_val=0.5,
+        default_root_dir=tmp_path, callbacks=[RecorderCallback(tmp_path / "run", budget=None)], enable_checkpointing=False,
+    )  # fmt: skip
+    trainer.fit(Module(), data, data)
+    found = read_run(tmp_path / "run")
+    assert len(found.series["loss/train"]) == 5
+    assert {"grad_norm/pre", "grad_norm/post", "lr/0"} <= found.series.keys()
+    assert found.header.status == "completed"
+
+
+def test_tensorboard(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard import SummaryWriter
+
+    from sismo.recorder.integrations.tensorboard import TensorBoardMirror
+
+    model, optimizer = build()
+    with (
+        SummaryWriter(str(tmp_path / "logs")) as writer,
+        Recorder(model, optimizer, tmp_path / "run", mirrors=[TensorBoardMirror(writer)]) as recorder,
+    ):
+        train(model, optimizer, 3, recorder.step)
+    logs = EventAccumulator(str(tmp_path / "logs"))
+    logs.Reload()
+    mine = read_run(tmp_path / "run").series["loss/train"].values.tolist()
+    assert [event.value for event in logs.Scalars("loss/train")] == pytest.approx(mine)
+
+
+def test_wandb_offline(tmp_path: Path) -> None:
+    wandb = pytest.importorskip("wandb")
+    from sismo.recorder.integrations.wandb import WandbMirror
+
+    model, optimizer = build()
+    with wandb.init(mode="offline", dir=str(tmp_path), project="sismo") as run:
+        with Recorder(model, optimizer, tmp_path / "run", mirrors=[WandbMirror(run)]) as recorder:
+            train(model, optimizer, 3, recorder.step)
+            assert recorder.recording
+        assert run.summary["loss/train"] == pytest.approx(float(read_run(tmp_path / "run").series["loss/train"].values[-1]))
+
+
+def test_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow = pytest.importorskip("mlflow")
+    from sismo.recorder.integrations.mlflow import MlflowMirror
+
+    model, optimizer = build()
+    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    with mlflow.start_run() as run, Recorder(model, optimizer, tmp_path / "run", mirrors=[MlflowMirror(mlflow)]) as recorder:
+        train(model, optimizer, 3, recorder.step)
+        assert recorder.recording
+    history = mlflow.MlflowClient().get_metric_history(run.info.run_id, "loss/train")
+    assert [point.value for point in history] == pytest.approx(read_run(tmp_path / "run").series["loss/train"].values.tolist())
