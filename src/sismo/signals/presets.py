@@ -51,7 +51,7 @@ def read_overrides(path: str | Path) -> Mapping[str, float]:
     for key, value in table.items():  # pyright: ignore[reportUnknownVariableType]
         _check(str(key), f"{path}: ")  # pyright: ignore[reportUnknownArgumentType]
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise UsageError(f"{path}: threshold {key!r} must be a finite number of 0 or more, not {value!r}")
+            raise UsageError(f"{path}: threshold {key!r} must be a number, finite and not below 0, not {value!r}")
         values[str(key)] = float(value)  # pyright: ignore[reportUnknownArgumentType]
     return values
 

@@ -96,6 +96,13 @@ def _norm_nan_loss_finite(view: View) -> Observation:
     shared, at_loss, at_norm = np.intersect1d(loss.steps, norm.steps, assume_unique=True, return_indices=True)
     lost = np.isfinite(loss.values[at_loss]) & np.isnan(norm.values[at_norm])
     count = int(lost.sum())
+    # A trainer that prints no loss for a lost step (Megatron) leaves rows with a NaN norm and nothing else.
+    after = norm.steps > int(loss.steps[-1])
+    silent = np.isnan(norm.values[after])
+    scale = view.scale()
+    if silent.size >= 3 and bool(silent.all()) and (scale is None or scale.placeholder or scale.constant):
+        steps = norm.steps[after]
+        return present(int(steps[0]), int(steps[-1]), channel=GRAD_NORM_PRE, count=int(silent.size) + count, rows=len(norm))
     if not count:
         return absent(GRAD_NORM_PRE)
     first = int(np.argmax(lost))
@@ -126,6 +133,6 @@ DETECTORS = (
     Detector("zero-loss-norm-zero", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_zero, "the gradient norm is exactly 0 on those rows: nothing carries loss", "the gradient norm is not 0 while the loss is"),
     Detector("zero-loss-norm-nan", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_nan, "the gradient norm is NaN on those rows: the true loss is not 0", "the gradient norm is not NaN while the loss is 0"),
     Detector("zero-loss-norm-alive", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_alive, "the gradient norm is not 0 on those rows: the loss is 0 by its definition", "the gradient does not live on while the loss is 0"),
-    Detector("norm-nan-loss-finite", (LOSS_TRAIN, GRAD_NORM_PRE), _norm_nan_loss_finite, "the gradient norm is NaN on {count} of {rows} rows (first at step {start}) while the logged loss is finite", "no row has a NaN norm beside a finite loss, beyond a scaler's start-up", thresholds=(_NAN_ROWS,), live=True),
+    Detector("norm-nan-loss-finite", (LOSS_TRAIN, GRAD_NORM_PRE), _norm_nan_loss_finite, "the gradient norm is NaN on {count} of {rows} rows (first at step {start}) while no logged loss is lost", "no row has a NaN norm beside a finite loss, beyond a scaler's start-up", thresholds=(_NAN_ROWS,), live=True),
     Detector("loss-repeated-at-nan-norm", (LOSS_TRAIN, GRAD_NORM_PRE), _repeated, "the logged loss repeats to the last digit at step {start}, where the norm is NaN", "the loss never repeats where the norm is NaN"),
 )  # fmt: skip

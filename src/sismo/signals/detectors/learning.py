@@ -130,6 +130,10 @@ def _chance(view: View) -> Observation:
     known = (
         view.header.vocab_size if (view.header.vocab_size or 0) >= 2 else None
     )  # some configurations say -1 for "as the tokenizer has it"
+    blocks = np.array([float(np.mean(block)) for block in np.array_split(loss.values, min(20, len(loss)))])
+    fell = (blocks[0] - blocks[-1]) / abs(blocks[0]) if blocks[0] else 0.0
+    if len(loss) >= 20 and fell > 0.025 and mann_kendall(blocks) < -3:
+        return absent(LOSS_TRAIN)
     quiet = noise(half) < 0.01 * abs(middle) if middle else False
     for classes in [known] if known else _CLASSES:
         chance = math.log(classes)
@@ -190,7 +194,7 @@ def _jumps_at_start(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < 2:
         return unknown(LOSS_TRAIN)
-    if int(loss.steps[0]) > 2 * loss.interval or view.header.objective == "rl":
+    if int(loss.steps[0]) > 2 * loss.interval or view.header.objective is not None:
         return absent(LOSS_TRAIN)
     first = loss.values[:12]
     start = float(first[0])
@@ -202,6 +206,22 @@ def _jumps_at_start(view: View) -> Observation:
     following = first[index + 1 : index + 4]
     stays = not following.size or level(following) > start + 0.5 * (float(first[index]) - start)
     return present(int(loss.steps[index]), channel=LOSS_TRAIN, start_value=start, peak=float(first[index])) if stays else absent(LOSS_TRAIN)
+
+
+def _leaps_in_short(view: View) -> Observation:
+    """In a log too short for a window: from three steady rows or more to three times as much, and it stays."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or not len(loss):
+        return unknown(LOSS_TRAIN)
+    if len(loss) >= view.limit("min-rows") or view.header.objective is not None:
+        return absent(LOSS_TRAIN)
+    for at in range(3, len(loss)):
+        earlier, later = loss.values[:at], loss.values[at : at + 4]
+        base = float(earlier.max())
+        stays = later.size == 1 or level(later) > 1.5 * base
+        if base > 0 and float(later[0]) > max(3 * base, base + 10 * noise(earlier)) and stays:
+            return present(int(loss.steps[at]), strength=0.7, channel=LOSS_TRAIN, before=level(earlier), peak=float(later[0]))
+    return absent(LOSS_TRAIN)
 
 
 def _u_turn(view: View) -> Observation:
@@ -275,6 +295,7 @@ DETECTORS = (
     Detector("loss-stands-late", _R, _plateau, "from step {start} on the loss stands at {level:.4g}", "the loss still falls in the second half of the log", "keep logging: a plateau needs 60 rows"),
     Detector("loss-ends-above-start", _R, _above_start, "the loss ends at {last:.4g}, above its start at {first:.4g}", "the loss does not end above its start"),
     Detector("loss-leaps-at-start", _R, _jumps_at_start, "the loss leaps from {start_value:.4g} to {peak:.4g} at step {start}, in its first rows, and stays up", "no leap in the first rows"),
+    Detector("loss-leaps-in-short-log", _R, _leaps_in_short, "the loss leaps from {before:.4g} to {peak:.4g} at step {start} and stays up", "no leap in a short log"),
     Detector("loss-turns-and-climbs", _R, _u_turn, "the loss turns at step {start} ({least:.3g}) and climbs smoothly to {last:.3g}", "the loss does not turn and climb"),
     Detector("norm-piles-up", (GRAD_NORM_PRE,), _norm_piles_up, "the gradient norm climbs in a straight line from {first:.3g} to {last:.3g}", "the gradient norm does not climb in a straight line"),
     Detector("loss-collapses", _R, _collapse, "the loss drops from {before:.4g} to {after:.4g} at step {start} within a few rows and stays there", "the loss does not collapse"),

@@ -70,6 +70,7 @@ DETECTORS = (
     ),
     _says("warned-of-nonfinite-overlap", "a non-finite IoU", "nonfinite-iou"),
     _says("warned-of-scheduler-order", "a scheduler stepped before the optimizer", "scheduler-order"),
+    _says("warned-of-nonfinite-loss", "a loss that is not finite", "nonfinite-loss"),
     _says("warned-of-overlap", "overlapped communication", "overlap-comm"),
     _says("warned-of-missing-labels", "rows without labels", "no-labels"),
     Detector("log-ends-in-a-crash", ("events.crash",), _crashed, "the log ends in a crash: “{line}”", "the log does not end in a crash"),

@@ -66,8 +66,9 @@ def _all_zero(view: View, schedule: Schedule) -> Observation:
 
 
 def _moves_nothing(view: View, schedule: Schedule) -> Observation:
-    if schedule.only_rises and not schedule.constant:
-        return absent(LR)
+    preference = any(word in name.lower() for name in view.channels for word in ("reward", "logps", "kl"))
+    if (schedule.only_rises and not schedule.constant) or preference or view.header.objective == "rl":
+        return absent(LR)  # warming up, or a recipe that is run at such rates
     tiny = 0 < schedule.peak < view.limit("lr-tiny")
     return present(schedule.peak_step, channel=LR, peak=schedule.peak) if tiny else absent(LR)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.signals.levels import after, before, level, noise
 from sismo.signals.spikes import Spike
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
@@ -99,11 +99,27 @@ def _recovered(view: View) -> Observation:
     spike = _judged(view)
     if isinstance(spike, Observation):
         return spike
+    back = _back_late(view, spike)
+    if spike.recovered is False and back is not None:
+        return present(spike.start, spike.end, channel=LOSS_TRAIN, back=back, **_numbers(spike))
     if spike.recovered is None:
         return unknown("the {steps} steps after the spike at step {at}", steps=int(view.limit("spike-recover-steps")), at=spike.start)
     if not spike.recovered:
         return absent(LOSS_TRAIN)
     return present(spike.start, spike.end, channel=LOSS_TRAIN, back=spike.recovered_at, **_numbers(spike))
+
+
+def _back_late(view: View, spike: Spike) -> int | None:
+    """The step by which a spike that took longer than it should is back all the same; None where it is not."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or spike.recovered is not False or not view.limit("spike-confirm-z"):  # to the letter, 50 steps are 50 steps
+        return None
+    later = loss.values[loss.steps > spike.peak_step]
+    steps = loss.steps[loss.steps > spike.peak_step]
+    for at in range(later.size - 4):
+        if level(later[at : at + 5]) <= spike.before + spike.scale:
+            return int(steps[at])
+    return None
 
 
 def _persistent(view: View) -> Observation:
@@ -112,13 +128,36 @@ def _persistent(view: View) -> Observation:
     if isinstance(spike, Observation):
         return spike
     loss = view.finite(LOSS_TRAIN)
-    if spike.recovered is not False or loss is None:
+    if loss is None or spike.recovered or _back_late(view, spike) is not None:
         return absent(LOSS_TRAIN)
     later = after(loss, spike.start, 200)
+    if spike.recovered is None:
+        # The log ends before the spike could heal, as it does when a run is stopped because of it.
+        now = level(later[-3:])
+        high = later.size >= 3 and now > spike.before + 8 * spike.scale and now > 1.3 * spike.before > 0
+        found = present(spike.start, int(loss.steps[-1]), strength=0.8, channel=LOSS_TRAIN, now=now, **_numbers(spike))
+        return found if high else absent(LOSS_TRAIN)
     now = level(later[len(later) // 2 :])
     if not now > spike.before + 3 * max(spike.scale, noise(later) / max(1.0, len(later) ** 0.5)):
         return absent(LOSS_TRAIN)
     return present(spike.start, int(loss.steps[-1]), channel=LOSS_TRAIN, now=now, **_numbers(spike))
+
+
+def _val_unmoved(view: View) -> Observation:
+    """After a jump that stays, the evaluations are not above the last one before it: other data, not a worse model."""
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    if spike.recovered or _back_late(view, spike) is not None:
+        return absent(LOSS_VAL)
+    val = view.finite(LOSS_VAL)
+    if val is None:
+        return unknown(LOSS_VAL)
+    earlier, later = before(val, spike.start, 1), after(val, spike.start, 2)
+    if not earlier.size or later.size < 2:
+        return unknown(LOSS_VAL)
+    same = float(later.max()) <= 1.02 * float(earlier[-1])
+    return present(spike.start, channel=LOSS_VAL, first=float(earlier[-1]), last=float(later[-1])) if same else absent(LOSS_VAL)
 
 
 def _large(view: View) -> Observation:
@@ -218,6 +257,7 @@ DETECTORS = (
     Detector("loss-spike", _READS, _spike, "the loss is {peak:.4g} at step {at}, {z:.1f} robust σ above {before:.4g} ({count} such)", "no step stands above the noise of this run ({excursions} excursions of ordinary height)", thresholds=_SPIKE_LIMITS, live=True),
     Detector("spike-recovers", _READS, _recovered, "the spike at step {at} ({peak:.4g}) is back at its level by step {back}", "the spike does not recover in time, or there is none", thresholds=_SPIKE_LIMITS, live=True),
     Detector("spike-persists", _READS, _persistent, "after step {start} the loss stays up: {now:.4g} against {before:.4g} before", "the loss does not stay up after a spike", thresholds=_SPIKE_LIMITS, live=True),
+    Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "the validation loss rises with it, or there is no spike"),
     Detector("spike-is-large", _READS, _large, "the spike at step {at} stands {z:.0f} robust σ high, far above every other excursion of the run", "the spike is not far outside the run's own tail", live=True),
     Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), _norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
     Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),

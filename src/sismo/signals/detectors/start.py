@@ -55,7 +55,10 @@ def _against_guess(view: View, kind: str) -> Observation:
 
 
 def _over_any(view: View) -> Observation:
-    """Without a vocabulary: a first loss that no vocabulary explains, in a run whose loss is a single term."""
+    """Without a vocabulary: a first loss that no vocabulary explains, in a run whose loss is a single term.
+
+    A squared error or a sum may start anywhere, so the log has to be that of a language model, or the first norm thrown as well.
+    """
     first = _first_loss(view)
     if isinstance(first, Observation):
         return first
@@ -73,7 +76,10 @@ def _over_any(view: View) -> Observation:
         and 0 < steady < _LARGEST_ENTROPY
         and value > 3 * steady
     )
-    return present(step, channel=LOSS_TRAIN, loss=value, steady=steady) if high else absent(LOSS_TRAIN, loss=value)
+    norm = _norm(view)
+    thrown = not isinstance(norm, Observation) and norm[1] > view.limit("first-norm-high") and norm[1] > 10 * norm[2]
+    nats = thrown or any(word in name.lower() for name in view.channels for word in ("ppl", "perplexity", "bpb", "token"))
+    return present(step, channel=LOSS_TRAIN, loss=value, steady=steady) if high and nats else absent(LOSS_TRAIN, loss=value)
 
 
 def _norm(view: View) -> tuple[int, float, float] | Observation:

@@ -129,6 +129,7 @@ CAUSES = (
         source="catalogue; weak from a log",
         needs_any=("loss-climbs-after-resume", "loss-nonfinite-after-resume", "loss-jumps-at-resume"),
         base=0.36,
+        raised_by=(("loss-nonfinite-after-resume", _B),),
         supports=(Weight("loss-climbs-after-resume", 0.15), Weight("loss-nonfinite-after-resume", 0.25), Weight("loss-heals-after-resume", 0.05)),
         vetoes=("lr-starts-over-at-resume",),
         explains=("optimizer-state-corrupted", "long-tail-batch", "log-of-zero", "sqrt-at-zero", "labels-corrupted", "silent-divergence"),

@@ -61,7 +61,7 @@ CAUSES = (
         base=0.7,
         supports=(Weight("loss-scale-under-one", 0.12), Weight("overflow-often", 0.08), Weight("log-ends-in-a-crash", 0.05)),
         vetoes=("overflow-only-startup",),
-        explains=("fp16-overflow", "plateau", "no-learning", "log-of-zero", "nan-hidden-by-logger", "exploding-gradients", "optimizer-state-corrupted", "silent-divergence", "sqrt-at-zero", "lr-zero"),
+        explains=("fp16-overflow", "loss-stops-being-logged", "plateau", "no-learning", "log-of-zero", "nan-hidden-by-logger", "exploding-gradients", "optimizer-state-corrupted", "silent-divergence", "sqrt-at-zero", "lr-zero"),
     ),
     Cause(
         id="loss-scale-frozen",

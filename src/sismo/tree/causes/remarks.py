@@ -56,7 +56,7 @@ CAUSES = (
         confirm="The objective's own measure improves.",
         counter="A supervised loss.",
         source="catalogue; public GRPO, PPO and curriculum logs",
-        needs_any=("val-falls-while-train-rises", "loss-may-rise-by-design"),
+        needs_any=("val-falls-while-train-rises", "val-unmoved-by-spike", "loss-may-rise-by-design"),
         base=0.7,
         supports=(Weight("reinforcement", 0.15),),
     ),

@@ -28,6 +28,7 @@ TRIOS = {
     ),
     "loss-ends-above-start": Trio(run(loss=ABOVE), run(loss=CALM), SHORT),
     "loss-leaps-at-start": Trio(run(loss=with_at(CALM, 3, *([14.0] * 20))), run(loss=with_at(CALM, 3, 14.0)), run(loss=[6.0])),
+    "loss-leaps-in-short-log": Trio(run(loss=[1.2, 1.1, 1.15, 1.1, 38.0, 5210.0]), run(loss=[1.2, 1.1, 1.15, 1.1, 1.3]), run(norm=NORM)),
     "loss-turns-and-climbs": Trio(run(loss=TURNS), run(loss=CALM), SHORT),
     "norm-piles-up": Trio(run(norm=PILES), run(norm=NORM), run(norm=PILES[:5])),
     "loss-collapses": Trio(run(loss=np.where(np.arange(400) < 200, level(400), 1e-4)), run(loss=CALM), SHORT),

@@ -41,7 +41,7 @@ TRIOS = {
         run(loss=FOREVER, events=[event(200, "resume")]), run(loss=FOREVER, events=[event(100, "resume")]), NOTHING
     ),
     "norm-finite-before-nonfinite-loss": Trio(
-        run(loss=FOREVER, norm=NORM), run(loss=FOREVER, norm=with_at(NORM, 150, INF)), run(loss=FOREVER)
+        run(loss=FOREVER, norm=NORM), run(loss=FOREVER, norm=with_at(NORM, 190, INF)), run(loss=FOREVER)
     ),
     "norm-nonfinite-before-loss": Trio(
         run(loss=FOREVER, norm=with_at(NORM, 199, NAN)), run(loss=FOREVER, norm=with_at(NORM, 200, NAN)), run(loss=FOREVER)

@@ -14,6 +14,7 @@ CALM, NORM, LR = falling(600), level(600, 1.0, 0.1), cosine(600)
 SPIKED = with_at(CALM, 400, 6.0, 4.5, 3.0)
 STAYS = np.where(np.arange(600) < 400, CALM, CALM + 2.0)
 SHORT = run(loss=CALM[:10])
+EVALS = np.arange(20, 601, 20)
 MORE_AND_MORE = CALM.copy()
 for _height, _place in enumerate([300, 400, 450, 500, 530, 550, 570, 585]):
     MORE_AND_MORE[_place] += 2.0 + _height
@@ -24,6 +25,11 @@ TRIOS = {
     "spike-recovers": Trio(run(loss=SPIKED), run(loss=STAYS), run(loss=with_at(CALM, 595, 6.0, 6.0, 6.0, 6.0, 6.0))),
     "spike-persists": Trio(run(loss=STAYS), run(loss=SPIKED), SHORT),
     "spike-is-large": Trio(run(loss=with_at(CALM, 400, 9.0, 8.0)), run(loss=with_at(CALM, 400, 9.0, 8.0), norm=NORM), SHORT),
+    "val-unmoved-by-spike": Trio(
+        run(loss=STAYS, val=(EVALS, np.linspace(2.0, 1.5, EVALS.size))),
+        run(loss=STAYS, val=(EVALS, np.where(EVALS < 400, 2.0, 3.0))),
+        run(loss=STAYS),
+    ),
     "norm-at-spike": Trio(run(loss=SPIKED, norm=with_at(NORM, 400, 9.0)), run(loss=SPIKED, norm=NORM), run(loss=SPIKED)),
     "norm-stays-up-after-spike": Trio(
         run(loss=STAYS, norm=np.where(np.arange(600) < 400, NORM, 6 * NORM)), run(loss=STAYS, norm=NORM), run(loss=STAYS)

@@ -21,7 +21,7 @@ TRIOS = {
     "first-loss-is-a-guess": Trio(run(loss=UNTRAINED, vocab_size=512), run(loss=HIGH, vocab_size=512), NO_VOCABULARY),
     "first-loss-over-guess": Trio(run(loss=HIGH, vocab_size=512), run(loss=UNTRAINED, vocab_size=512), NO_VOCABULARY),
     "first-loss-under-guess": Trio(run(loss=LOW, vocab_size=512), run(loss=UNTRAINED, vocab_size=512), NO_VOCABULARY),
-    "first-loss-over-any-guess": Trio(run(loss=HIGH), run(loss=UNTRAINED), run(loss=(LATE, HIGH))),
+    "first-loss-over-any-guess": Trio(run(loss=HIGH, norm=with_at(NORM, 0, 500.0)), run(loss=HIGH), run(loss=(LATE, HIGH))),
     "first-norm-high": Trio(run(norm=with_at(NORM, 0, 500.0)), run(norm=500 * NORM), run(loss=UNTRAINED)),
     "first-norm-low": Trio(run(norm=1e-6 * NORM), run(norm=NORM), run(loss=UNTRAINED)),
     "first-norm-usual": Trio(run(norm=NORM), run(norm=50 * NORM), run(loss=UNTRAINED)),
