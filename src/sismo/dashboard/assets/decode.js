@@ -1,7 +1,9 @@
 // The packed series: deflated byte planes of step differences and of float32 values (see packing.py).
 
 async function decode(text, planes, roles) {
-  const packed = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  const signs = atob(text);
+  const packed = new Uint8Array(signs.length);
+  for (let i = 0; i < signs.length; i += 1) packed[i] = signs.charCodeAt(i);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const total = bytes.length / (planes + 4);
@@ -11,12 +13,13 @@ async function decode(text, planes, roles) {
     for (let i = 0; i < total; i += 1) bits[i] |= bytes[from + i] << (8 * place);
   }
   const values = new Float32Array(bits.buffer);
+  const weight = Array.from({ length: planes }, (_, place) => 256 ** place);
   let at = 0;
   for (const role of roles) {
     role.steps = new Float64Array(role.rows);
     let step = role.first;
     for (let i = 0; i < role.rows; i += 1) {
-      for (let place = 0; place < planes; place += 1) step += bytes[place * total + at + i] * 256 ** place;
+      for (let place = 0; place < planes; place += 1) step += bytes[place * total + at + i] * weight[place];
       role.steps[i] = step;
     }
     role.values = values.subarray(at, at + role.rows);

@@ -16,8 +16,10 @@ async function boot() {
   document.getElementById("kinds").replaceChildren(...markLegend());
   listenButtons();
   watchVisible();
-  drawNow(true);
+  drawNow(false);
   document.documentElement.dataset.ready = performance.now().toFixed(0);
+  // What is below the screen is drawn when there is nothing else to do, so that nobody waits for it and print finds it there.
+  (window.requestIdleCallback ?? setTimeout)(() => app.charts.forEach((chart) => chart.stale && chart.draw()));
 }
 
 function makeCharts() {
@@ -38,7 +40,11 @@ function watchVisible() {
       if (chart.visible && chart.stale) chart.draw();
     }
   }, { rootMargin: "150px" });
-  for (const chart of app.charts) app.watcher.observe(chart.canvas);
+  for (const chart of app.charts) {
+    const place = chart.canvas.getBoundingClientRect();
+    chart.visible = place.bottom > -150 && place.top < innerHeight + 150;
+    app.watcher.observe(chart.canvas);
+  }
 }
 
 function listenButtons() {

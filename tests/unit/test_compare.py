@@ -1,0 +1,73 @@
+"""Where two runs part: the first number that is not the same, and the first step that is apart for good."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from browser import made
+from support.runs import run, series
+
+from sismo.compare import Parting, compare
+
+
+def parting(left: object, right: object) -> Parting:
+    return compare(run(left), run(right)).series[0]  # type: ignore[arg-type]
+
+
+def curve(seed: int, rows: int = 2_000) -> np.ndarray:
+    return 2 + 4 * (1 + np.arange(rows) / 50) ** -0.8 + 0.05 * np.random.default_rng(seed).standard_normal(rows)
+
+
+def test_the_same_run_twice_is_the_same() -> None:
+    found = compare(made.healthy(), made.healthy())
+    assert found.first is None
+    assert found.settings == ()
+    assert all(one.differs is None and one.parts is None for one in found.series)
+
+
+def test_a_change_at_a_step_is_found_at_that_step() -> None:
+    after = curve(0)
+    after[700:] += 0.8
+    assert (parting(curve(0), after).differs, parting(curve(0), after).parts) == (700, 700)
+
+
+@pytest.mark.parametrize("seed", range(1, 12))
+def test_another_seed_differs_and_does_not_part(seed: int) -> None:
+    found = parting(curve(0), curve(seed))
+    assert found.differs == 0
+    assert found.parts is None
+
+
+def test_noise_does_not_hide_a_parting() -> None:
+    after = curve(3)
+    after[900:] += np.minimum((np.arange(1_100)) / 200, 1.0)
+    assert 900 <= (parting(curve(0), after).parts or 0) <= 960
+
+
+def test_a_loss_that_is_lost_parts_there() -> None:
+    after = curve(0)
+    after[500:] = np.nan
+    assert parting(curve(0), after).parts == 500
+    assert parting(after, after).differs is None
+
+
+def test_runs_are_aligned_by_step() -> None:
+    sparse = series("loss/train", (np.arange(0, 2_000, 10), curve(0)[::10]))
+    assert parting(curve(0), sparse) == Parting("loss/train", 200, None, None, (float(curve(0)[1990]), float(curve(0)[1990])))
+    assert parting({0: 1.0, 1: 2.0}, {5: 1.0}).rows == 0
+
+
+def test_what_was_configured_differently_is_told() -> None:
+    a, b = made.healthy(), made.no_warmup()
+    settings = {one.name: (one.a, one.b) for one in compare(a, b).settings}
+    assert settings == {"warmup_steps": ("40", "0"), "fault": ("healthy", "warmup")}
+    deep = dataclasses.replace(a, header=a.header._replace(config={"optim": {"lr": 1e-3}}))
+    assert ("optim.lr", "0.001") in {(one.name, one.a) for one in compare(deep, b).settings}
+
+
+def test_channels_of_one_run_only() -> None:
+    found = compare(run([1.0, 2.0], lr=[1.0, 1.0]), run([1.0, 2.0], norm=[1.0, 1.0]))
+    assert (found.only_a, found.only_b) == (("lr/0",), ("grad_norm/pre",))
+    assert found.first is None
