@@ -76,9 +76,14 @@ def _collapsed(view: View, scale: ScaleHistory) -> Observation:
 
 
 def _fall_start(scale: ScaleHistory) -> int | None:
-    """First step of the overflows that lead without a pause into the end."""
-    steps = scale.overflow_steps
-    return steps[max(0, len(steps) - max(1, scale.longest_fall))] if steps else None
+    """First of the overflows that lead into the end without a pause: none follows the one before it at over five times their usual distance."""
+    steps = np.array(scale.overflow_steps)
+    if not steps.size:
+        return None
+    gaps = np.diff(steps)
+    usual = level(gaps[-max(1, scale.longest_fall) :].astype(np.float64)) if gaps.size else 1.0
+    pauses = np.nonzero(gaps > 5 * usual)[0]
+    return int(steps[pauses[-1] + 1]) if pauses.size else int(steps[0])
 
 
 def _under_one(view: View, scale: ScaleHistory) -> Observation:
