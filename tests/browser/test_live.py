@@ -29,7 +29,7 @@ def test_a_newer_page_takes_the_place_of_the_older(browser: Browser) -> None:
         page = show(browser, server.address, complaints)
         assert view(page) == (0, 199)
         server.show(page_of(made.healthy(steps=300)))
-        page.wait_for_function("document.documentElement.dataset.view === '0 299'", timeout=15_000)
+        page.wait_for_selector('html[data-view="0 299"]', timeout=15_000)
         page.locator("#go-in").click()
         settled(page)
         zoomed = view(page)
