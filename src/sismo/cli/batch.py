@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sismo.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, SismoError
+from sismo.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, SismoError, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +44,10 @@ def examine(paths: Sequence[str], mapping: Mapping[str, str], limits: Preset, ad
     errors: list[tuple[str, str]] = []
     for path in paths:
         advance(path)
+        refused: list[SourceError] = []
         try:
-            documents += [diagnose(run, limits) for run in load(path, mapping or None)]
+            documents += [diagnose(run, limits) for run in load(path, mapping or None, refused)]
+            errors += [(error.path, str(error)) for error in refused]
         except SismoError as error:
             errors.append((path, str(error)))
         except OSError as error:

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from sismo.errors import SismoError
+
 if TYPE_CHECKING:
     from sismo.report.page import Page
 
@@ -23,7 +25,7 @@ def page(lang: str | None, *, verbose: bool = False) -> Page:
     from sismo.report.language import language, preferred
     from sismo.report.page import Page
 
-    terminal = sys.stdout.isatty()
+    terminal = _stdout().isatty()
     return Page(
         language(lang or preferred(os.environ)),
         width=min(_WIDEST, max(60, _columns())) if terminal else 80,
@@ -33,31 +35,67 @@ def page(lang: str | None, *, verbose: bool = False) -> Page:
     )
 
 
+class OutputLost(SismoError):
+    """Standard output takes nothing: it is closed, or the disk behind it is full."""
+
+
 def emit(text: str) -> None:
-    """Writes text and a newline to standard output. A reader that went away (``| head``) ends the output, not the work."""
-    stream = sys.stdout
+    """Writes text and a newline to standard output. A reader that went away (``| head``) ends the output, not the work.
+
+    Raises ``OutputLost`` when it cannot be written for another reason.
+    """
+    stream = _stdout()
     try:
         stream.write(_fitting(text, stream) + "\n")
         stream.flush()
     except BrokenPipeError:
         _discard(stream)
+    except OSError as error:
+        _discard(stream)
+        raise OutputLost(f"standard output cannot be written ({error.strerror or error})") from None
 
 
 def complain(message: str) -> None:
     """One line on standard error."""
+    if _closed(sys.stderr):
+        return
     try:
-        sys.stderr.write(_fitting(f"sismo: {message}", sys.stderr) + "\n")
+        sys.stderr.write(_fitting(f"sismo: {visible(message)}", sys.stderr) + "\n")
         sys.stderr.flush()
-    except BrokenPipeError:
+    except OSError:
         _discard(sys.stderr)
 
 
 def flush() -> None:
     """Empties standard output before the interpreter does, which would complain about a closed pipe."""
+    if _closed(sys.stdout):
+        return
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:
         _discard(sys.stdout)
+
+
+def visible(text: str) -> str:
+    """The text with control characters written out (``\\x1b``): names of files and columns must not steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(repr(letter)[1:-1] if _steers(letter) else letter for letter in text)
+
+
+def _steers(letter: str) -> bool:
+    return letter < " " or "\x7f" <= letter < "\xa0" or letter in "\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def _stdout() -> TextIO:
+    if _closed(sys.stdout):
+        raise OutputLost("standard output is closed")
+    return sys.stdout
+
+
+def _closed(stream: TextIO | None) -> bool:
+    """Whether the process was started without this stream (``>&-``)."""
+    return stream is None or stream.closed
 
 
 class Progress:
@@ -65,13 +103,13 @@ class Progress:
 
     def __init__(self, total: int) -> None:
         self._total, self._done = total, 0
-        self._shown = total > 1 and sys.stderr.isatty()
+        self._shown = total > 1 and not _closed(sys.stderr) and sys.stderr.isatty()
 
     def advance(self, name: str) -> None:
         """One more is about to be read."""
         self._done += 1
         if self._shown:
-            sys.stderr.write(f"\r\x1b[K{self._done}/{self._total}  {name[-60:]}")
+            sys.stderr.write(f"\r\x1b[K{self._done}/{self._total}  {visible(name[-60:])}")
             sys.stderr.flush()
 
     def clear(self) -> None:

@@ -39,7 +39,11 @@ Examples:
   sismo diagnose train.log --json | jq '.runs[].causes[0].id'
   sismo explain missing-warmup
 
-Exit codes: 0 nothing found, 1 something found, 2 it could not be done.""",
+Exit codes of diagnose:
+  0  read, and nothing at the --fail-on level or worse; also when
+     there was too little to judge
+  1  read, and something was found
+  2  something could not be read""",
 )
 @click.version_option(__version__, prog_name="sismo", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -63,6 +67,9 @@ def run(arguments: list[str] | None = None) -> int:
     except SismoError as error:
         complain(str(error))
         return error.exit_code
+    except OSError as error:  # --help into a full disk
+        complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        return EXIT_FAILED
     except Exception as error:  # a bug of ours must not end with the exit code that means "something found"
         sys.excepthook(type(error), error, error.__traceback__)
         complain("this is a bug in sismo; please report it with the lines above")

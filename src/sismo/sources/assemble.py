@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,15 +11,16 @@ from numpy.typing import NDArray
 
 from sismo.errors import UnrecognisedLog
 from sismo.records.types import Event, Note, Run, Series
-from sismo.sources.axis import Axis, find_axis
+from sismo.sources.axis import MAX_STEP, Axis, find_axis
 from sismo.sources.base import Column, Table
 from sismo.sources.events import events_of, loss_scale_from, marks_of
 from sismo.sources.header import read_header
-from sismo.sources.keys import tokens
+from sismo.sources.keys import meaning, tokens
 from sismo.sources.naming import Naming, check_mapping, name_channels
 from sismo.sources.remarks import remarks
 from sismo.sources.split import Segment, split
 
+_NO_PRINT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _EVIDENCE = ("loss/", "loss_val/", "loss_term", "loss_scale", "skipped", "nonfinite", "grad_norm/")
 _EVIDENCE_EVENTS = frozenset({"overflow", "warning", "nonfinite", "skipped_step"})
 
@@ -36,6 +38,7 @@ def assemble(label: str, tables: Sequence[Table], mapping: Mapping[str, str]) ->
 
     Raises ``UsageError`` for a mapping that names nothing and ``UnrecognisedLog`` when no run has a loss or other evidence.
     """
+    tables = [_printable(table) for table in tables]
     if mapping:
         check_mapping(mapping, (key for table in tables for key in table.columns))
     runs = [run for table in tables for run in _runs_of(label, table, mapping)]
@@ -48,6 +51,13 @@ def assemble(label: str, tables: Sequence[Table], mapping: Mapping[str, str]) ->
         note = Note("several-runs", "{count} runs were found in {path}", {"count": len(useful), "path": label})
         useful = [Run(run.path, run.header, run.series, run.events, (*run.notes, note)) for run in useful]
     return useful
+
+
+def _printable(table: Table) -> Table:
+    """The table with control characters in its keys written out: they go into reports, and must not steer a terminal."""
+    if all(key.isprintable() for key in table.columns):
+        return table
+    return table._replace(columns={_NO_PRINT.sub(lambda found: repr(found[0])[1:-1], key): one for key, one in table.columns.items()})
 
 
 def has_evidence(run: Run) -> bool:
@@ -83,10 +93,19 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
             notes.append(
                 Note("duplicate-steps", "{count} rows repeat the step before them; the last of each was kept", {"count": duplicates})
             )
+        notes.extend(_beyond_counting(columns))
         notes.extend(remarks(series, axis.unit))
         ordered = tuple(sorted(events, key=lambda event: event.step))
         runs.append(Run(label, header, series, ordered, tuple(notes)))
     return runs
+
+
+def _beyond_counting(columns: Mapping[str, Column]) -> list[Note]:
+    for key, column in columns.items():
+        if meaning(key).role == "step" and bool(np.any(column.present & np.isfinite(column.values) & (np.abs(column.values) >= MAX_STEP))):
+            return [Note("step-too-large", "{key} is 2**53 or more on some rows: such steps cannot be told apart and were not used",
+                         {"key": key})]  # fmt: skip
+    return []
 
 
 def _without_summary(table: Table) -> tuple[dict[str, Column], dict[str, object]]:

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -26,17 +26,28 @@ MAX_LINE_BYTES = 1024 * 1024
 MAX_WHOLE_BYTES = 768 * 1024 * 1024
 """Formats that need the whole document at once refuse beyond this, rather than exhaust the machine."""
 
+MAX_SPOOL_BYTES = 4 * 1024**3
+"""More than this does not come through a pipe; what goes on for longer has no end."""
+MAX_DEVICE_BYTES = 64 * 1024 * 1024
+"""The same for a device such as ``/dev/zero``."""
+ZSTD_PIECE = 1024
+SALVAGE_PIECE = 64
+
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _LINE_END = re.compile(r"[\r\n]+")
 
 
+class UnreadableLog(UnrecognisedLog):
+    """There is something, but its bytes cannot be had: no permission, damage, a disk that fails."""
+
+
 class StreamContent(Content):
     """One input, opened as often as needed.
 
     Attributes:
-        truncated: a compressed stream ended too early; what came before is used.
+        truncated: a compressed stream ended too early; what came before is used. damaged: it was broken in the middle; likewise.
         long_lines: lines skipped for their length. latin: blocks that were not UTF-8.
     """
 
@@ -45,6 +56,7 @@ class StreamContent(Content):
         self._spool = spool
         self.plain = spool is None and path is not None and not _compressed(path)
         self.truncated = False
+        self.damaged = False
         self.long_lines = 0
         self.latin = False
 
@@ -75,10 +87,12 @@ class StreamContent(Content):
         inside = False
         while chunk := raw.read(BLOCK_BYTES):
             while chunk:
+                before = stream.copy()
                 try:
                     block = stream.decompress(chunk, size)
                 except zlib.error:
-                    self.truncated = True
+                    self.damaged = True
+                    yield from _salvaged(before.decompress, chunk, zlib.error)
                     return
                 if block:
                     yield block
@@ -92,12 +106,38 @@ class StreamContent(Content):
         self.truncated |= inside
 
     def _unpacked(self, raw: BinaryIO, size: int) -> Iterator[bytes]:
-        stream, broken = _open_zstd(raw)
+        try:
+            import zstandard
+        except ImportError:
+            yield from self._unpacked_by_arrow(raw, size)
+            return
+        start, stream = True, zstandard.ZstdDecompressor().decompressobj()
+        # Small pieces: what a piece decodes is lost when the same piece is broken.
+        rest = b""
+        while piece := rest or raw.read(ZSTD_PIECE):
+            try:
+                block = stream.decompress(piece)
+            except zstandard.ZstdError:
+                # Bytes behind a whole frame that are no frame are padding, as with gzip.
+                self.damaged |= not start or piece.startswith(_ZSTD)
+                return
+            rest, start = b"", False
+            if stream.eof:
+                rest, start = stream.unused_data, True
+                stream = zstandard.ZstdDecompressor().decompressobj()
+            for at in range(0, len(block), size):
+                yield block[at : at + size]
+        self.truncated |= not start
+
+    def _unpacked_by_arrow(self, raw: BinaryIO, size: int) -> Iterator[bytes]:
+        import pyarrow
+
+        stream = cast(BinaryIO, pyarrow.CompressedInputStream(raw, "zstd"))
         while True:
             try:
                 block = stream.read(size)
-            except broken:
-                self.truncated = True
+            except OSError:
+                self.damaged = True
                 return
             if not block:
                 return
@@ -170,7 +210,9 @@ class StreamContent(Content):
     def notes(self) -> list[Note]:
         """What had to be done to the bytes to read them."""
         found: list[Note] = []
-        if self.truncated:
+        if self.damaged:
+            found.append(Note("partial-log", "damaged compressed file; what came before the damage was read"))
+        elif self.truncated:
             found.append(Note("partial-log", "the compressed file ends too early; what could be read was read"))
         if self.long_lines:
             found.append(Note("skipped-lines", "{count} lines longer than 1 MiB were skipped", {"count": self.long_lines}))
@@ -211,45 +253,68 @@ def _looks_wide(data: bytes) -> bool:
     return odd.count(0) > 0.8 * len(odd) and even.count(0) < 0.1 * len(even)
 
 
-def _open_zstd(raw: BinaryIO) -> tuple[BinaryIO, type[Exception]]:
-    """A decompressing stream and what it raises on broken data: zstandard where it is installed, else pyarrow."""
-    try:
-        import zstandard
-
-        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)), zstandard.ZstdError
-    except ImportError:
-        import pyarrow
-
-        return cast(BinaryIO, pyarrow.CompressedInputStream(raw, "zstd")), OSError
+def _salvaged(decompress: Callable[[bytes], bytes], chunk: bytes, broken: type[Exception]) -> Iterator[bytes]:
+    """What decodes of a chunk that is broken somewhere: in small pieces, up to the one that is broken."""
+    for at in range(0, len(chunk), SALVAGE_PIECE):
+        try:
+            block = decompress(chunk[at : at + SALVAGE_PIECE])
+        except broken:
+            return
+        if block:
+            yield block
 
 
 def open_content(label: str) -> StreamContent:
     """The content behind a path or ``-``. Raises ``UnrecognisedLog`` when it cannot be opened; folders are not for here."""
     if label == "-":
-        return StreamContent(label, None, _spooled(sys.stdin.buffer))
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed by `<&-`
+            raise UnreadableLog(label, "standard input is closed")
+        return StreamContent(label, None, _spooled(label, sys.stdin.buffer))
     path = Path(label)
     try:
         if stat.S_ISREG(os.stat(path).st_mode):
             with open(path, "rb"):
                 return StreamContent(label, path)
         with open(path, "rb") as pipe:
-            return StreamContent(label, None, _spooled(pipe))
+            return StreamContent(label, None, _spooled(label, pipe))
     except FileNotFoundError:
         raise UnrecognisedLog(label, "no such file or folder; check the path") from None
     except PermissionError:
-        raise UnrecognisedLog(label, "permission denied; make it readable for this user") from None
+        raise UnreadableLog(label, "permission denied; make it readable for this user") from None
     except OSError as error:
-        raise UnrecognisedLog(label, f"cannot be opened ({error.strerror or error})") from None
+        raise UnreadableLog(label, f"cannot be opened ({error.strerror or error})") from None
+    except ValueError:
+        raise UnrecognisedLog(label, "no such file or folder; the path holds a NUL") from None
 
 
-def _spooled(stream: BinaryIO) -> BinaryIO:
-    """A pipe can be read only once and formats look twice: keep it, on disk beyond 64 MiB."""
-    import shutil
+def _spooled(label: str, stream: BinaryIO) -> BinaryIO:
+    """A pipe can be read only once and formats look twice: keep it, on disk beyond 64 MiB. Raises ``UnreadableLog`` when it has no end."""
     import tempfile
 
+    limit = MAX_DEVICE_BYTES if _is_device(stream) else MAX_SPOOL_BYTES
     spool = tempfile.SpooledTemporaryFile(max_size=64 * BLOCK_BYTES)  # noqa: SIM115 - lives as long as its content
-    shutil.copyfileobj(stream, spool, BLOCK_BYTES)
+    total = 0
+    try:
+        while block := stream.read(BLOCK_BYTES):
+            total += len(block)
+            if total > limit:
+                raise UnreadableLog(label, f"it goes on without end (more than {limit >> 20} MiB); give a log file")
+            spool.write(block)
+    except OSError as error:
+        spool.close()
+        raise UnreadableLog(label, f"cannot be read ({error.strerror or error})") from None
+    except UnreadableLog:
+        spool.close()
+        raise
     return cast(BinaryIO, spool)
+
+
+def _is_device(stream: BinaryIO) -> bool:
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return (stat.S_ISCHR(mode) and not stream.isatty()) or stat.S_ISBLK(mode)
 
 
 def sample_of(content: StreamContent) -> Sample:

@@ -14,6 +14,8 @@ MIN_ROWS = 5
 LATE_START_INTERVALS = 20
 """A first step this many logging intervals above zero means that the beginning is missing."""
 FEW_DECIMALS = 2
+EARLY_ROWS, EARLY_SHARE, EARLY_STRIDES = 20, 0.1, 3.0
+"""Rows, share of the log and usual distances of the loss for which training goes on without a loss before that is remarkable."""
 ZERO_SHARE = 0.05
 """Share of zero learning rates, while others are not zero, from which they are taken for rounding."""
 
@@ -24,6 +26,7 @@ def remarks(series: Mapping[str, Series], unit: str) -> Iterable[Note]:
     if loss is not None:
         yield from _rounded(loss)
         yield from _late_start(loss, unit)
+    yield from _ends_early(series)
     yield from _placeholders(series)
     yield from _nan_only_in_metrics(series)
 
@@ -45,6 +48,25 @@ def _late_start(loss: Series, unit: str) -> Iterable[Note]:
     first = int(loss.steps[0])
     if first > 1 and first > LATE_START_INTERVALS * max(1.0, loss.interval) and len(loss) > 1:
         yield Note("partial-log", "the log starts at {unit} {first}: what came before is not in it", {"unit": unit, "first": first})
+
+
+def _ends_early(series: Mapping[str, Series]) -> Iterable[Note]:
+    """A loss that goes missing while its rows go on: a trainer that prints null for a NaN, most often."""
+    loss = series.get("loss/train")
+    if loss is None or not len(loss):
+        return
+    last = int(loss.steps[-1])
+    strides = np.diff(loss.steps)
+    stride = float(np.median(strides)) if strides.size else 1.0
+    for name, one in series.items():
+        if not name.startswith(("lr/", "grad_norm/")) or not len(one):
+            continue
+        after = int(np.count_nonzero(one.steps > last))
+        end = int(one.steps[-1])
+        # A loss that is logged more rarely than the rate is not due yet.
+        if after >= EARLY_ROWS and after >= EARLY_SHARE * len(one) and end - last > EARLY_STRIDES * stride:
+            yield Note("loss-ends-early", "the loss is logged until step {last}, the log goes on to step {end}", {"last": last, "end": end})
+            return
 
 
 def _placeholders(series: Mapping[str, Series]) -> Iterable[Note]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
 from sismo.errors import SourceError, UnrecognisedLog
-from sismo.records.types import Run
+from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
-from sismo.sources.content import StreamContent, is_binary, open_content, sample_of
+from sismo.sources.content import StreamContent, UnreadableLog, is_binary, open_content, sample_of
 from sismo.sources.registry import plugins
 
 MIN_SCORE = 5
@@ -29,17 +29,26 @@ def formats() -> tuple[Format, ...]:
     return cast("tuple[Format, ...]", plugins("sismo.sources.formats", "FORMAT"))
 
 
-def read(label: str) -> list[Table | Run]:
-    """Tables of what lies at a path (``-`` for standard input). Raises ``UnrecognisedLog`` or ``MalformedLog``."""
+def read(label: str, refused: list[SourceError] | None = None) -> list[Table | Run]:
+    """Tables of what lies at a path (``-`` for standard input). Raises ``UnrecognisedLog`` or ``MalformedLog``.
+
+    Arguments:
+        refused: gets the files of a folder that could not be read while others could.
+    """
     path = Path(label)
-    if label != "-" and path.is_dir():
-        return _read_folder(label, path)
-    with contextlib.closing(open_content(label)) as content:
-        return _read_content(label, content)
+    try:
+        if label != "-" and os.path.isdir(path):
+            return _read_folder(label, path, [] if refused is None else refused)
+        with contextlib.closing(open_content(label)) as content:
+            return _read_content(label, content)
+    except OSError as error:
+        raise UnreadableLog(label, f"cannot be read ({error.strerror or error})") from None
 
 
 def _read_content(label: str, content: StreamContent) -> list[Table | Run]:
     sample = sample_of(content)
+    if not sample.head and (content.damaged or content.truncated):
+        raise UnreadableLog(label, "damaged compressed file: nothing in it could be read")
     if not sample.head:
         raise UnrecognisedLog(label, "the file is empty" if label != "-" else "nothing came in on standard input")
     chosen = best(sample)
@@ -60,14 +69,11 @@ def best(sample: Sample) -> Format | None:
 
 def _with_notes(tables: list[Table | Run], content: StreamContent) -> list[Table | Run]:
     notes = content.notes()
-    if not notes:
-        return tables
-    return [
-        Table(one.source, one.n_rows, one.columns, one.marks, one.config, (*one.notes, *notes), one.dialect)
-        if isinstance(one, Table)
-        else one
-        for one in tables
-    ]
+    return [_noted(one, notes) for one in tables] if notes else tables
+
+
+def _noted(one: Table | Run, notes: Sequence[Note]) -> Table | Run:
+    return one._replace(notes=(*one.notes, *notes)) if isinstance(one, Table) else one
 
 
 class _Folder(Content):
@@ -86,38 +92,52 @@ class _Folder(Content):
         raise UnrecognisedLog(self.label, "is a folder")
 
 
-def _read_folder(label: str, path: Path) -> list[Table | Run]:
+def _read_folder(label: str, path: Path, refused: list[SourceError]) -> list[Table | Run]:
     found: list[Table | Run] = []
-    try:
-        places = _places(path, 0)
-    except PermissionError:
-        raise UnrecognisedLog(label, "permission denied; make the folder readable for this user") from None
-    for form, place in places:
+    unreadable: list[SourceError] = []
+    broken_links: list[Path] = []
+    for form, place in _places(path, 0, unreadable, broken_links):
         try:
             found.extend(_named(form.read(_Folder(str(place), place)) if form is not None else read(str(place)), place, path))
+        except UnreadableLog as error:
+            unreadable.append(error)
         except SourceError:
             # One bad file among several is no reason to refuse the folder; with none readable the folder is refused below.
             continue
+        except OSError as error:
+            unreadable.append(UnreadableLog(str(place), f"cannot be read ({error.strerror or error})"))
+    if not found and len(unreadable) == 1:
+        raise unreadable[0]
+    if not found and unreadable:
+        raise UnreadableLog(label, f"none of {len(unreadable)} logs in this folder can be read; the first: {unreadable[0]}")
     if not found:
         raise UnrecognisedLog(label, "no training log found in this folder; name the log file itself")
+    refused.extend(unreadable)
+    if broken_links:
+        note = Note("skipped-files", "{count} links in the folder lead nowhere and were skipped", {"count": len(broken_links)})
+        found = [_noted(one, (note,)) for one in found]
     return found
 
 
-def _places(path: Path, depth: int) -> list[tuple[Format | None, Path]]:
+def _places(path: Path, depth: int, unreadable: list[SourceError], broken_links: list[Path]) -> list[tuple[Format | None, Path]]:
     """What to read in a folder: the folder itself where a format knows it, else its logs, else those of its subfolders."""
     form = best(Sample(path.name.lower(), b"", True, path, ""))
     if form is not None:
         return [(form, path)]
-    files, folders = _entries(path)
+    try:
+        files, folders = _entries(path, broken_links)
+    except PermissionError:
+        unreadable.append(UnreadableLog(str(path), "permission denied; make the folder readable for this user"))
+        return []
     named = [file for name in _LOG_NAMES for file in files if file.name.lower() == name]
     if named:
         return [(None, file) for file in named[:1]]
-    inside = [place for folder in folders for place in _places(folder, depth + 1)] if depth < MAX_DEPTH else []
+    inside = [place for folder in folders for place in _places(folder, depth + 1, unreadable, broken_links)] if depth < MAX_DEPTH else []
     logs = [(None, file) for file in files if file.suffix.lower() in _LOG_SUFFIXES]
     return [*logs, *inside][:MAX_FILES]
 
 
-def _entries(path: Path) -> tuple[list[Path], list[Path]]:
+def _entries(path: Path, broken_links: list[Path]) -> tuple[list[Path], list[Path]]:
     files: list[Path] = []
     folders: list[Path] = []
     for entry in _scan(path):
@@ -125,9 +145,18 @@ def _entries(path: Path) -> tuple[list[Path], list[Path]]:
             continue
         if entry.is_dir(follow_symlinks=False):
             folders.append(Path(entry.path))
-        elif entry.is_file():
+        elif _is_file(entry):
             files.append(Path(entry.path))
+        elif entry.is_symlink() and not os.path.exists(entry.path):
+            broken_links.append(Path(entry.path))
     return sorted(files), sorted(folders)[: MAX_FILES * 4]
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False  # a link that leads in a circle
 
 
 def _scan(path: Path) -> Iterator[os.DirEntry[str]]:

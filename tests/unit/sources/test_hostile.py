@@ -40,7 +40,7 @@ def refusal(path: Path) -> str:
         ("empty.json", b"{}", "no loss found"),
         ("list.json", b"[]", "no loss found"),
         ("deep.json", b"[" * 100_000, "cut off"),
-        ("torn.gz", gzip.compress(b"step 1 loss 2.0\n" * 100)[:10], "empty"),
+        ("torn.gz", gzip.compress(b"step 1 loss 2.0\n" * 100)[:10], "damaged"),
         ("nul.log", b"\x00" * 4096, "binary"),
     ],
 )

@@ -1,6 +1,5 @@
 """Numbers as odd machines write them: MSVC's NaN, tensors, decimal commas, thousands of steps."""
 
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from sismo.cli.batch import LEVELS, Batch, channel_map, examine
+from sismo.cli.console import visible
 from sismo.cli.options import as_json, lang
 
 if TYPE_CHECKING:
+    from sismo.postmortem import PostMortem
     from sismo.report.page import Page
 
 _IN_FULL = 3
@@ -25,7 +27,11 @@ Examples:
   python train.py 2>&1 | tee train.log | sismo diagnose -
   sismo diagnose metrics.csv --map loss/train=my_loss --json
 
-Exit codes: 0 nothing at the --fail-on level or worse, 1 something, 2 something could not be read or judged."""
+Exit codes:
+  0  read, and nothing at the --fail-on level or worse; also when
+     there was too little to judge
+  1  read, and something was found
+  2  something could not be read"""
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @as_json
@@ -71,12 +77,18 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
         from sismo.report.markdown import render as render_markdown
 
         sheet = page(lang)
-        emit("\n\n".join(render_markdown(document, sheet.language) for document in batch.documents))
+        emit("\n\n".join(render_markdown(_shown(document), sheet.language) for document in batch.documents))
     elif batch.documents:
-        emit(_text(batch, page(lang, verbose=verbose)))
+        shown = Batch([_shown(document) for document in batch.documents], batch.errors)
+        emit(_text(shown, page(lang, verbose=verbose)))
     for _, error in batch.errors:
         complain(error)
     return batch.exit_code(fail_on)
+
+
+def _shown(document: PostMortem) -> PostMortem:
+    """The document with its names fit for a terminal."""
+    return document._replace(path=visible(document.path), name=visible(document.name))
 
 
 def _text(batch: Batch, sheet: Page) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from sismo.records.types import Run
 from sismo.sources.base import Content, Format, Sample, Table
@@ -35,22 +36,27 @@ class Csv(Format):
         lines = [line for line in sample.text.split("\n") if line.strip()]
         if len(sample.head) >= 60_000 and len(lines) > 1:
             lines.pop()
-        found = _header_in(lines)
+        named = sample.name.endswith((".csv", ".tsv"))
+        found = _header_in(lines) or (_odd_header_in(lines) if named else None)
         if found is None:
             return 0
         at, delimiter = found
         width = len(_cells(lines[at], delimiter))
         body = lines[at + 1 : at + 60]
         if not body:
-            return 10 if sample.name.endswith((".csv", ".tsv")) else 0
+            return 10 if named else 0
         fitting = sum(1 for line in body if line == lines[at] or _is_data(line, delimiter, width))
         if fitting < 0.7 * len(body):
             return 0
-        named = sample.name.endswith((".csv", ".tsv"))
         return 88 if named else 75 if width > 1 else 0
 
     def read(self, content: Content) -> list[Table | Run]:
-        return [_read(content.lines())]
+        path = content.path
+        odd = None
+        if path is not None and re.search(r"\.[ct]sv(?:\.(?:gz|zstd?))?$", path.name.lower()):
+            start = list(islice((line for line in content.lines() if line.strip()), MAX_PREAMBLE + 60))
+            odd = None if _header_in(start) else _odd_header_in(start)
+        return [_read(content.lines(), odd)]
 
 
 def _header_in(lines: Sequence[str]) -> tuple[int, str] | None:
@@ -61,6 +67,22 @@ def _header_in(lines: Sequence[str]) -> tuple[int, str] | None:
         found = [(len(cells), delimiter) for delimiter in DELIMITERS if _is_header(cells := _cells(line, delimiter))]
         width, delimiter = max(found, key=lambda one: one[0], default=(0, ""))
         if width > 1 or (width == 1 and _BARE.fullmatch(line.strip()) and meaning(line).role in ("train", "val")):
+            return at, delimiter
+    return None
+
+
+def _odd_header_in(lines: Sequence[str]) -> tuple[int, str] | None:
+    """The first line as header although its names are like those of no column (``lr{0}``): what is below must be all numbers."""
+    at = next((at for at, line in enumerate(lines) if not line.lstrip().startswith("#")), len(lines))
+    body = lines[at + 1 : at + 60]
+    for delimiter in DELIMITERS:
+        cells = _cells(lines[at], delimiter) if at < len(lines) else []
+        known = any(meaning(cell).role != "metric" for cell in cells if cell)
+        if len(cells) < 2 or not known or any(number(cell) is not None or len(cell) > 200 for cell in cells):
+            continue
+        rows = [_cells(line, delimiter) for line in body]
+        good = sum(len(row) == len(cells) and all(not cell or number(cell) is not None for cell in row) for row in rows)
+        if rows and good >= 0.9 * len(rows):
             return at, delimiter
     return None
 
@@ -93,15 +115,18 @@ def _is_data(line: str, delimiter: str, width: int) -> bool:
     return any(number(cell) is not None or _DECIMAL_COMMA.fullmatch(cell) for cell in cells)
 
 
-def _read(lines: Iterator[str]) -> Table:
+def _read(lines: Iterator[str], odd: tuple[int, str] | None = None) -> Table:
+    """The table. ``odd``: where the header stands, among the lines that are not blank, and its delimiter, when it looks like none."""
     builder = RowBuilder("csv")
     start: list[str] = []
     header: list[str] | None = None
     delimiter = ","
     for line in lines:
         if header is None:
+            if odd is not None and not line.strip():
+                continue
             start.append(line)
-            found = _header_in(start[-1:])
+            found = _header_in(start[-1:]) if odd is None else odd if len(start) == odd[0] + 1 else None
             if found is None:
                 if len(start) > MAX_PREAMBLE:
                     break

@@ -11,7 +11,8 @@ _PATTERNS = {
     "invalid-value": r"invalid value encountered",
     "divide-by-zero": r"divide by zero|division by zero",
     "overflow-encountered": r"overflow encountered in",
-    "device-assert": r"CUDA error: device-side assert triggered|Assertion [`'\"].*[`'\"] failed|indexSelectLargeIndex|IndexError: Target \S+ is out of bounds"
+    "device-assert": r"CUDA error: device-side assert triggered|Assertion [`'\"].*[`'\"] failed|indexSelectLargeIndex"
+    r"|IndexError: Target \S+ is out of bounds"
     r"|index out of range in self",
     "scheduler-order": r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)",
     "no-labels": r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
