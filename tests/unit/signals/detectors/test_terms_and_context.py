@@ -60,7 +60,15 @@ SAID = {
     "log-ends-in-a-crash": Trio(run(events=[event(9, "crash", line="CUDA out of memory")]), run(events=[event(9, "checkpoint")]), None),
     **{
         f"note-{code}": Trio(run(notes=[Note(code, "remark {n}", {"n": 1})]), run(notes=[Note("skipped-lines", "remark")]), None)
-        for code in ("several-runs", "two-writers", "placeholder-values", "metric-nan-only", "rounded-values", "smoothed-loss", "loss-ends-early")
+        for code in (
+            "several-runs",
+            "two-writers",
+            "placeholder-values",
+            "metric-nan-only",
+            "rounded-values",
+            "smoothed-loss",
+            "loss-ends-early",
+        )
     },
 }
 
