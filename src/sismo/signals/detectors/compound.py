@@ -133,7 +133,9 @@ def _val_explodes_as_lr_rises(view: View) -> Observation:
     if norm is None:
         return unknown(GRAD_NORM_PRE)
     leaps: list[int] = []
-    for before, now, step in zip(clean.values[:-1], clean.values[1:], clean.steps[1:].tolist(), strict=True):
+    jumps = np.nonzero((clean.values[1:] > 2.5 * clean.values[:-1]) & (clean.values[:-1] > 0))[0]
+    for place in jumps[:200].tolist():
+        before, now, step = float(clean.values[place]), float(clean.values[place + 1]), int(clean.steps[place + 1])
         rate = lr.at(step)
         size = norm.at(step)
         usual = level(norm.values[norm.steps < step])

@@ -16,6 +16,7 @@ _CLEAR = Threshold("overfit-clear", 0.10, 0.10, "share", "catalogue: warning pas
 _FACTOR = Threshold("train-over-val", 2.5, 2.5, "×", "chosen: dropout and augmentation explain up to about 2", "Training loss over validation loss that a reduction must explain.")  # fmt: skip
 
 _ROWS_AROUND = 8
+_MOST_PAIRS = 1000
 _FEWEST_NATS = 1.5
 """First loss from which two losses near 0 mean a leak: below it stand squared errors and easy two-class tasks, which get there honestly."""
 _DOUBT = 1.64
@@ -34,13 +35,15 @@ def _pairs(view: View) -> list[tuple[int, float, float]]:
     loss, val = view.finite(LOSS_TRAIN), _val(view)
     if loss is None or val is None:
         return []
+    every = max(1, len(val) // _MOST_PAIRS)  # an evaluation at every step needs no more than that to be judged
+    steps, values = val.steps[every - 1 :: every], val.values[every - 1 :: every]
+    ends = np.searchsorted(loss.steps, steps, side="right").tolist()
     pairs: list[tuple[int, float, float]] = []
-    last = -1
-    for step, value in zip(val.steps.tolist(), val.values.tolist(), strict=True):
-        inside = loss.values[(loss.steps > last) & (loss.steps <= step)]
-        if inside.size:
-            pairs.append((step, level(inside[-50:]), value))
-        last = step
+    start = 0
+    for step, value, end in zip(steps.tolist(), values.tolist(), ends, strict=True):
+        if end > start:
+            pairs.append((step, level(loss.values[max(start, end - 50) : end]), value))
+        start = end
     return pairs
 
 
