@@ -33,7 +33,7 @@ test-fast: $(STAMP) ## run the tests that take no more than a few seconds
 lint: $(STAMP) ## ruff, pyright and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 format: $(STAMP) ## let ruff lay out and repair what it can
