@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerCallback
+from transformers import TrainerCallback  # pyright: ignore[reportMissingImports] - an optional library
 
 from sismo.recorder.session import Recorder
 

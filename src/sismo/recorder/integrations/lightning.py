@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.callbacks import Callback  # pyright: ignore[reportMissingImports] - an optional library
 
 from sismo.recorder.session import Recorder
 
