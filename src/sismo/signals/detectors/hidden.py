@@ -89,9 +89,9 @@ def _zero_with(view: View, fits: Callable[[np.ndarray], bool]) -> Observation:
 def _norm_nan_loss_finite(view: View) -> Observation:
     """Rows with a lost norm beside a finite loss, oftener than a scaler at work explains, or to the end of the log."""
     loss, norm = view.series(LOSS_TRAIN), view.series(GRAD_NORM_PRE)
-    if loss is None:
+    if loss is None or not len(loss):
         return unknown(LOSS_TRAIN)
-    if norm is None:
+    if norm is None or not len(norm):
         return unknown(GRAD_NORM_PRE)
     shared, at_loss, at_norm = np.intersect1d(loss.steps, norm.steps, assume_unique=True, return_indices=True)
     lost = np.isfinite(loss.values[at_loss]) & np.isnan(norm.values[at_norm])
