@@ -15,7 +15,7 @@ _MAD_TO_SIGMA = 1.4826
 
 
 def finite(series: Series) -> Series:
-    """The rows of a series that are finite numbers."""
+    """The rows of a series with a finite value; the series itself where all are."""
     good = np.isfinite(series.values)
     return series if bool(good.all()) else Series(series.channel, series.steps[good], series.values[good], series.source_key)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sismo.records.numeric import median
 from sismo.records.types import Event, Series, Steps
+from sismo.signals.levels import finite
 from sismo.signals.rolling import Floats
-from sismo.signals.trend import finite
 
 _SEARCH = 4096.0
 """A log that begins mid-run shows a scaler's search only from such a scale down: below it the level was found long ago."""

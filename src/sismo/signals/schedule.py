@@ -16,9 +16,9 @@ import numpy as np
 from sismo.records import numeric
 from sismo.records.numeric import median
 from sismo.records.types import Series, Steps
+from sismo.signals.levels import finite
 from sismo.signals.rolling import Floats
 from sismo.signals.swings import Swing, repeats, swings
-from sismo.signals.trend import finite
 
 _SAME = 1e-6
 """Share of the peak under which two rates are the same number."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from sismo.records.numeric import median
 from sismo.records.types import Series
+from sismo.signals.levels import finite
 from sismo.signals.rolling import Floats
 
 _LEAST = 8
@@ -83,14 +84,6 @@ def whole_trend(series: Series, blocks: int = 40) -> Trend | None:
     """The trend over the whole series, on up to ``blocks`` block means; None with fewer than 8 finite rows."""
     clean = finite(series)
     return _trend(clean.steps.astype(np.float64), clean.values, blocks)
-
-
-def finite(series: Series) -> Series:
-    """The rows with a finite value; the series itself where all are."""
-    good = np.isfinite(series.values)
-    if bool(np.all(good)):
-        return series
-    return Series(series.channel, series.steps[good], series.values[good], series.source_key)
 
 
 def _trend(x: Floats, y: Floats, blocks: int) -> Trend | None:

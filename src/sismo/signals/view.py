@@ -17,11 +17,12 @@ from sismo.records.numeric import median
 from sismo.records.types import Event, Header, Note, Run, Series, Steps, Values
 from sismo.signals import scale as scales
 from sismo.signals import schedule as schedules
+from sismo.signals.levels import finite
 from sismo.signals.nonfinite import NonfiniteTracker, Span
 from sismo.signals.scale import ScaleHistory
 from sismo.signals.schedule import Schedule
 from sismo.signals.spikes import Spike, SpikeRule, SpikeTracker
-from sismo.signals.trend import Trend, finite, recent_trend
+from sismo.signals.trend import Trend, recent_trend
 
 _LEAST_RECOVER_ROWS = 10
 """Rows that a spike is given to come back, however sparse the log: fewer could not tell a recovery from noise."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.records.types import Series
+from sismo.signals.kind import language_sign
 from sismo.signals.levels import end_level, finite, level
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
@@ -150,16 +151,6 @@ def _val_explodes_as_lr_rises(view: View) -> Observation:
     return present(leaps[0], leaps[-1], channel=LOSS_VAL, count=len(leaps)) if leaps else absent(LOSS_VAL)
 
 
-def _is_language(view: View) -> bool:
-    vocabulary = view.header.vocab_size
-    if vocabulary is not None and vocabulary >= 200:
-        return True
-    if any(word in name.lower() for name in view.channels for word in ("ppl", "perplexity", "bpb")):
-        return True
-    loss = view.finite(LOSS_TRAIN)
-    return loss is not None and len(loss) > 0 and 6.9 < float(loss.values[0]) < 14.0 and not view.family("loss_term")
-
-
 def _language_near_zero(view: View) -> Observation:
     """A language model's loss under 0.1 nat a token from 5 or more: text does not allow it, within fewer than 8 passes.
 
@@ -174,7 +165,7 @@ def _language_near_zero(view: View) -> Observation:
     below = np.nonzero(loss.values < 0.1)[0]
     val = view.finite(LOSS_VAL)
     apart = val is not None and len(val) > 0 and (end_level(val) - last >= _APART or _late(loss, val))  # then it memorises
-    found = _is_language(view) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size and not apart
+    found = bool(language_sign(view)) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size and not apart
     return (
         present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if found else absent(LOSS_TRAIN)
     )
@@ -187,7 +178,7 @@ def _language_both(view: View) -> Observation:
         return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
     train, valid = end_level(loss), float(val.values[-1])
     near = 0 <= train < 0.1 and 0 <= valid < 0.1 and valid <= 1.5 * train + 0.05 and not _late(loss, val)
-    wide = _is_language(view) or (float(loss.values[0]) >= 5 and not view.family("loss_term"))
+    wide = bool(language_sign(view)) or (float(loss.values[0]) >= 5 and not view.family("loss_term"))
     return present(int(val.steps[-1]), channel=LOSS_VAL, train=train, val=valid) if wide and near else absent(LOSS_VAL)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN
+from sismo.signals.kind import language_sign
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -48,15 +49,9 @@ def _by_design(view: View) -> Observation:
 
 def _language(view: View) -> Observation:
     """A language model by its vocabulary, its perplexity, or a first loss over ln(1000) = 6.9."""
-    if view.header.vocab_size is not None and view.header.vocab_size >= 200:
-        return present(why="vocabulary")
-    names = " ".join(name.lower() for name in view.channels)
-    if "ppl" in names or "perplexity" in names or "bpb" in names:
-        return present(why="perplexity")
-    loss = view.finite(LOSS_TRAIN)
-    if loss is None or not len(loss):
-        return unknown(LOSS_TRAIN)
-    return present(why="first loss") if 6.9 < float(loss.values[0]) < 14.0 and not view.family("loss_term") else absent(LOSS_TRAIN)
+    if why := language_sign(view):
+        return present(why=why)
+    return absent(LOSS_TRAIN) if view.rows(LOSS_TRAIN) else unknown(LOSS_TRAIN)
 
 
 _DTYPE_HOW = "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"

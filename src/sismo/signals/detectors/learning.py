@@ -9,6 +9,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
+from sismo.signals.kind import PER_TOKEN, names
 from sismo.signals.levels import end_level, level, noise
 from sismo.signals.trend import Trend, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -143,17 +144,12 @@ def _chance(view: View) -> Observation:
         )
         sure = classes == 2 or bool(known)
         stays = float(np.min(loss.values)) > 0.75 * chance and level(np.abs(half - chance)) <= 3 * tolerance * chance
-        if near and stays and (sure or (quiet and not _speaks(view))):
+        if near and stays and (sure or (quiet and not names(view, *PER_TOKEN, "token", "tok/s"))):
             strength = 1.0 if sure else 0.8
             return present(
                 int(loss.steps[0]), int(loss.steps[-1]), strength=strength, channel=LOSS_TRAIN, level=middle, classes=classes, chance=chance
             )
     return absent(LOSS_TRAIN)
-
-
-def _speaks(view: View) -> bool:
-    """Whether the log has the columns of a language model, whose classes are its vocabulary and not one of the usual few."""
-    return any(word in name.lower() for name in view.channels for word in ("ppl", "perplexity", "bpb", "token", "tok/s"))
 
 
 def _plateau(view: View) -> Observation:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
 from sismo.records.types import Series
+from sismo.signals.kind import names
 from sismo.signals.levels import after, before, finite, head, level, noise
 from sismo.signals.schedule import Jump, Schedule
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -66,7 +67,7 @@ def _all_zero(view: View, schedule: Schedule) -> Observation:
 
 
 def _moves_nothing(view: View, schedule: Schedule) -> Observation:
-    preference = any(word in name.lower() for name in view.channels for word in ("reward", "logps", "kl"))
+    preference = names(view, "reward", "logps", "kl")
     if (schedule.only_rises and not schedule.constant) or preference or view.header.objective == "rl":
         return absent(LR)  # warming up, or a recipe that is run at such rates
     tiny = 0 < schedule.peak < view.limit("lr-tiny")

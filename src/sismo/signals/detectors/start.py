@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.signals.kind import PER_TOKEN, names
 from sismo.signals.levels import level, noise
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -78,7 +79,7 @@ def _over_any(view: View) -> Observation:
     )
     norm = _norm(view)
     thrown = not isinstance(norm, Observation) and norm[1] > view.limit("first-norm-high") and norm[1] > 10 * norm[2]
-    nats = thrown or any(word in name.lower() for name in view.channels for word in ("ppl", "perplexity", "bpb", "token"))
+    nats = thrown or names(view, *PER_TOKEN, "token")
     return present(step, channel=LOSS_TRAIN, loss=value, steady=steady) if high and nats else absent(LOSS_TRAIN, loss=value)
 
 

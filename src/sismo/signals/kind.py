@@ -1,0 +1,29 @@
+"""What kind of run it is, told by the names of its columns and by where its loss starts."""
+
+from __future__ import annotations
+
+from sismo.records.channels import LOSS_TRAIN
+from sismo.signals.view import View
+
+PER_TOKEN = ("ppl", "perplexity", "bpb")
+"""Columns that only a loss per token has."""
+_LARGE_VOCABULARY = 200
+_FIRST_LOSS = (6.9, 14.0)
+"""ln of 1,000 and of 1.2 million: a first loss between them is a uniform guess over tokens."""
+
+
+def names(view: View, *words: str) -> bool:
+    """Whether any channel has one of the words in its name, in lower case."""
+    return any(word in name.lower() for name in view.channels for word in words)
+
+
+def language_sign(view: View) -> str:
+    """What shows that it is a language model (``vocabulary``, ``perplexity``, ``first loss``); empty where nothing does."""
+    if view.header.vocab_size is not None and view.header.vocab_size >= _LARGE_VOCABULARY:
+        return "vocabulary"
+    if names(view, *PER_TOKEN):
+        return "perplexity"
+    loss = view.finite(LOSS_TRAIN)
+    low, high = _FIRST_LOSS
+    starts = loss is not None and len(loss) > 0 and low < float(loss.values[0]) < high and not view.family("loss_term")
+    return "first loss" if starts else ""
