@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import pkgutil
 import sys
@@ -13,6 +14,9 @@ from sismo import __version__
 from sismo.cli import commands
 from sismo.cli.console import complain, flush
 from sismo.errors import EXIT_FAILED, SismoError
+
+_NO_ROOM = (errno.ENOSPC, errno.EIO, errno.EBADF)
+"""What writing to a full disk or a closed stream says: the fault of where the output goes, and no bug."""
 
 INTERRUPTED = 130
 """What a shell expects of a program that was ended with Ctrl-C."""
@@ -67,10 +71,10 @@ def run(arguments: list[str] | None = None) -> int:
     except SismoError as error:
         complain(str(error))
         return error.exit_code
-    except OSError as error:  # --help into a full disk
-        complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-        return EXIT_FAILED
     except Exception as error:  # a bug of ours must not end with the exit code that means "something found"
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            complain(error.strerror or str(error))
+            return EXIT_FAILED
         sys.excepthook(type(error), error, error.__traceback__)
         complain("this is a bug in sismo; please report it with the lines above")
         return EXIT_FAILED

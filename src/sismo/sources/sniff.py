@@ -121,10 +121,10 @@ def _read_folder(label: str, path: Path, refused: list[SourceError]) -> list[Tab
 
 def _places(path: Path, depth: int, unreadable: list[SourceError], broken_links: list[Path]) -> list[tuple[Format | None, Path]]:
     """What to read in a folder: the folder itself where a format knows it, else its logs, else those of its subfolders."""
-    form = best(Sample(path.name.lower(), b"", True, path, ""))
-    if form is not None:
-        return [(form, path)]
     try:
+        form = best(Sample(path.name.lower(), b"", True, path, ""))
+        if form is not None:
+            return [(form, path)]
         files, folders = _entries(path, broken_links)
     except PermissionError:
         unreadable.append(UnreadableLog(str(path), "permission denied; make the folder readable for this user"))

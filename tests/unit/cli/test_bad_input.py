@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 from pathlib import Path
@@ -60,3 +61,31 @@ def test_a_run_that_is_too_short_is_not_called_healthy(tmp_path: Path, capsys: p
     log.write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "loss": 1.9}\n')
     assert run(["diagnose", str(log)]) == 0
     assert "healthy" not in capsys.readouterr().out.lower()
+
+
+def test_a_folder_that_may_not_be_entered_does_not_hide_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "good.jsonl").write_text("".join(f'{{"step": {step}, "loss": {3 - step / 100}}}\n' for step in range(100)))
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    scan, listing = os.scandir, Path.iterdir
+
+    def scandir(path: str | Path) -> object:
+        if Path(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    def iterdir(path: Path) -> object:
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listing(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    assert run(["diagnose", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "good.jsonl" in said.out
+    assert "100 rows" in said.out
+    assert "closed" in said.err
+    assert "permission denied" in said.err.lower()
