@@ -34,7 +34,7 @@ lint: $(STAMP) ## ruff, pyright and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 format: $(STAMP) ## let ruff lay out and repair what it can
 	$(BIN)/ruff check --fix-only --quiet .
