@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support.runs import alarms, cosine, event, falling, level, observe, run, series, state, with_at
 
 import sismo
-from sismo.lab.catalogue import families
-from sismo.lab.types import Noise
+from sismo.lab.drawn.catalogue import families
+from sismo.lab.drawn.types import Noise
 from sismo.postmortem import PostMortem, Text
 from sismo.records.channels import FAMILIES, family_of
 from sismo.records.types import Event, Note, Run

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from sismo.bench import peers, tables
 from sismo.bench.verdicts import Verdict, of_file
-from sismo.lab.catalogue import families, faults
-from sismo.lab.files import fitting, write
-from sismo.lab.types import Noise, Recipe, Sample
+from sismo.lab.drawn.catalogue import families, faults
+from sismo.lab.drawn.files import fitting, write
+from sismo.lab.drawn.types import Noise, Recipe, Sample
 
 SEEDS = 5
 HEALTHY = 200

@@ -1,1 +1,1 @@
-"""Runs whose cause is known because it was put there: synthetic faults, healthy families, and writers in real formats."""
+"""Runs whose cause is known because it was put there."""
