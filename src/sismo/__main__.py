@@ -1,6 +1,32 @@
-"""``python -m sismo``."""
+"""The process: ``python -m sismo`` and the command ``sismo``. It imports nothing before it can be interrupted."""
 
-from sismo.cli.main import main
+from __future__ import annotations
+
+import gc
+import sys
+from typing import NoReturn
+
+INTERRUPTED = 130
+"""What a shell expects of a program that was ended with Ctrl-C."""
+
+_OBJECTS = 50_000
+"""New objects before the collector looks for cycles. Importing makes many objects and no garbage, and a run ends soon after."""
+
+
+def main() -> NoReturn:
+    """Runs the command line and ends the process."""
+    try:
+        gc.set_threshold(_OBJECTS)
+        from sismo.cli.main import run
+
+        code = run()
+    except KeyboardInterrupt:  # in an import, or on the way out
+        from sismo.cli.console import complain
+
+        complain("interrupted")
+        code = INTERRUPTED
+    sys.exit(code)
+
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,6 @@ import errno
 import importlib
 import pkgutil
 import sys
-from typing import NoReturn
 
 import click
 
@@ -17,9 +16,6 @@ from sismo.errors import EXIT_FAILED, SismoError
 
 _NO_ROOM = (errno.ENOSPC, errno.EIO, errno.EBADF)
 """What writing to a full disk or a closed stream says: the fault of where the output goes, and no bug."""
-
-INTERRUPTED = 130
-"""What a shell expects of a program that was ended with Ctrl-C."""
 
 
 class _Commands(click.Group):
@@ -58,16 +54,21 @@ def cli() -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Runs the command line on arguments (the process's own when None). Returns the exit code and never raises."""
+    """Runs the command line on arguments (the process's own when None). Returns the exit code; only an interruption is raised."""
+    code = _run(arguments)
+    flush()
+    return code
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         result = cli.main(arguments, prog_name="sismo", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         error.show()
         return EXIT_FAILED
-    except (KeyboardInterrupt, click.Abort):
-        complain("interrupted")
-        return INTERRUPTED
+    except click.Abort:  # what click makes of Ctrl-C
+        raise KeyboardInterrupt from None
     except SismoError as error:
         complain(str(error))
         return error.exit_code
@@ -78,10 +79,3 @@ def run(arguments: list[str] | None = None) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         complain("this is a bug in sismo; please report it with the lines above")
         return EXIT_FAILED
-
-
-def main() -> NoReturn:
-    """Runs the command line and ends the process."""
-    code = run()
-    flush()
-    sys.exit(code)

@@ -208,18 +208,18 @@ def _jumps(steps: Steps, values: Floats, stairs: Steps | None, jump: float, grid
     span = np.diff(steps).astype(np.float64)
     size = np.abs(moved)
     larger = np.maximum(np.abs(values[:-1]), np.abs(values[1:]))
-    far = (size - 1.5 * grid > jump * larger) & (size > _VISIBLE * peak)
+    far = np.flatnonzero((size - 1.5 * grid > jump * larger) & (size > _VISIBLE * peak))
     rate = moved / span
-    up, down = _beside(np.maximum(rate, 0.0)), _beside(np.maximum(-rate, 0.0))
-    found = far & (size > _STEEPER * span * np.where(moved > 0.0, up, down))
-    if np.count_nonzero(found) > max(20.0, _JITTER * moved.size):
-        found = far & (size > _STEEPER * span * np.maximum(up, down))
+    up, down = _beside(np.maximum(rate, 0.0), far), _beside(np.maximum(-rate, 0.0), far)
+    moved, span, size = moved[far], span[far], size[far]
+    found = size > _STEEPER * span * np.where(moved > 0.0, up, down)
+    if np.count_nonzero(found) > max(20.0, _JITTER * rate.size):
+        found = size > _STEEPER * span * np.maximum(up, down)
     level = np.maximum(up, down) * span <= 0.005 * size
     jumps: list[Jump] = []
     decays: list[int] = []
-    for place in np.flatnonzero(found).tolist():
-        falls = moved[place] < 0.0
-        if falls and (level[place] or stairs is not None) and values[place + 1] > 0.0:
+    for place, falls, still in zip(far[found].tolist(), (moved < 0.0)[found].tolist(), level[found].tolist(), strict=True):
+        if falls and (still or stairs is not None) and values[place + 1] > 0.0:
             decays.append(int(steps[place + 1]))
         elif place or falls:  # a rise between the first two rows is a warmup that was shorter than that
             kind = "down" if falls else "up"
@@ -227,10 +227,10 @@ def _jumps(steps: Steps, values: Floats, stairs: Steps | None, jump: float, grid
     return jumps, tuple(decays)
 
 
-def _beside(rate: Floats) -> Floats:
-    """The largest of the two rates before and the two after each; 0 stands for what is not there."""
+def _beside(rate: Floats, places: Steps) -> Floats:
+    """The largest of the two rates before and the two after each of the places; 0 stands for what is not there."""
     padded = np.concatenate([np.zeros(2), rate, np.zeros(2)])
-    return np.maximum(np.maximum(padded[:-4], padded[1:-3]), np.maximum(padded[3:-1], padded[4:]))
+    return np.max([padded[places + offset] for offset in (0, 1, 3, 4)], axis=0)
 
 
 def _in_one_row(values: Floats, move: Swing) -> bool:

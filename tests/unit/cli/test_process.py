@@ -86,6 +86,13 @@ def test_ctrl_c_ends_it_with_130_and_one_line() -> None:
     assert err.strip() == b"sismo: interrupted"
 
 
+def test_ctrl_c_while_it_still_imports_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    done = sismo("--help", PYTHONPATH=os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+    assert done.returncode == 130
+    assert done.stderr.strip() == b"sismo: interrupted"
+
+
 def test_help_loads_nothing_heavy() -> None:
     names = loaded("--help")
     assert not names & {"numpy", "pyarrow", "torch", "rich", "typer", "tensorboard", "tomllib", "zstandard"}

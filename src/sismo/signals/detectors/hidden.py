@@ -93,6 +93,8 @@ def _norm_nan_loss_finite(view: View) -> Observation:
         return unknown(LOSS_TRAIN)
     if norm is None or not len(norm):
         return unknown(GRAD_NORM_PRE)
+    if not bool(np.isnan(norm.values).any()):
+        return absent(GRAD_NORM_PRE)
     shared, at_loss, at_norm = np.intersect1d(loss.steps, norm.steps, assume_unique=True, return_indices=True)
     lost = np.isfinite(loss.values[at_loss]) & np.isnan(norm.values[at_norm])
     count = int(lost.sum())
