@@ -54,7 +54,7 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
     epoch_key = next(iter(roles["epoch"]), "")
     key = step_key or _best(table.columns, roles["step"], anchor) or _best(table.columns, roles["batch"] if epoch_key else [], anchor)
     if key:
-        step = _whole(table.columns[key])
+        step = _of_training(_whole(table.columns[key]), anchor)
         if np.isfinite(step).any():
             if (
                 epoch_key
@@ -129,6 +129,24 @@ def _whole(column: Column) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):
         good = column.present & np.isfinite(values) & (np.abs(values) < MAX_STEP) & (values == np.floor(values))
     return values if bool(good.all()) else np.where(good, values, np.nan)
+
+
+def _of_training(step: NDArray[np.float64], anchor: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The counter without the rows between two losses that fall behind both: an evaluation that counts its own (mmengine)."""
+    known = np.isfinite(step)
+    rows = np.flatnonzero(anchor & known)
+    if rows.size < 2 or bool(np.any(np.diff(step[rows]) < 0)):
+        return step
+    others = np.flatnonzero(~anchor & known)
+    after = np.searchsorted(rows, others)
+    # Behind the last loss only what goes on as the evaluations before it did.
+    between = (after > 0) & ((after < rows.size) | bool(others.size and (after < rows.size).any()))
+    behind = others[between & (step[others] < step[rows[np.maximum(after - 1, 0)]])]
+    if not behind.size:
+        return step
+    kept = step.copy()
+    kept[behind] = np.nan
+    return kept
 
 
 def _filled(column: Column) -> NDArray[np.float64]:

@@ -15,7 +15,8 @@ from sismo.records.channels import FAMILIES
 STEP_KEYS = (
     "step", "global_step", "trainer_global_step", "train_global_step", "current_steps", "current_step", "num_updates", "train_step",
     "iteration", "iter", "iters", "iterations", "n_iter", "num_iter", "it", "optimizer_step", "opt_step", "update", "updates", "steps",
-    "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter", "paso",
+    "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter", "paso", "completed_step",
+    "total_timesteps", "time_total_timesteps", "timesteps", "time_iterations",
 )  # fmt: skip
 """Normalised names of a step counter, best first."""
 BATCH_KEYS = ("batch", "batch_idx", "batch_index", "batch_id", "minibatch", "batches", "i")
@@ -34,10 +35,14 @@ EPOCH_KEYS = (
 )
 TOTAL_KEYS = ("total_steps", "max_steps", "total_iters", "max_iters", "num_training_steps", "total_iterations")
 
+_SURE_STEPS = frozenset({"global_step", "current_step", "current_steps", "num_updates", "trainer_step"})
+"""Names that mean the step whatever they are nested in; ``time/step`` does not."""
+_CONTAINERS = frozenset({"data", "metrics", "metric", "log", "logs", "scalars", "results", "values", "summary"})
+
 _TRAIN = frozenset({"entrenamiento", "train", "training", "trn", "tr", "trl", "trainer"})
 _VAL = frozenset({"validacion", "val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
 _LOSS = frozenset({"loss", "losses", "cost", "trl", "tel", "perdida"})
-_WEAK = frozenset({"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentropy", "elbo", "error", "err", "objective", "criterion"})
+_WEAK = frozenset({"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentropy", "logloss", "elbo", "error", "err", "objective", "criterion"})
 # A key with one of these beside a loss word is about the loss, not the loss: its scale, its weight, its best value so far.
 _ABOUT = frozenset({
     "scale", "scaler", "scaling", "weight", "weights", "coef", "coeff", "coefficient", "coeffs", "lambda", "mask", "fn", "func", "function",
@@ -46,6 +51,8 @@ _ABOUT = frozenset({
     "acc", "accuracy", "limit", "target", "prev", "previous", "minimum", "start", "gamma", "beta", "alpha", "factor", "free", "spike",
     "mult", "multiplier", "every", "interval", "freq", "bound", "epsilon", "eps", "smoothing", "norm", "grad", "token", "tokens",
 })  # fmt: skip
+_LOAD = frozenset({"reader", "data", "io", "memory", "compute"})
+"""With these before it a cost is one in time: PaddlePaddle's ``reader_cost``."""
 _SMOOTH = frozenset({"ema", "moving", "smoothed", "smooth", "running", "ave", "avr", "rolling"})
 _PLAIN = frozenset({"step", "epoch", "batch", "iteration", "iter", "current", "global", "error", "err", "value", "at", "per",
     "overall", "is",
@@ -110,12 +117,12 @@ def meaning(key: str) -> Meaning:
     """What one key means by its name alone."""
     if "/" in key and key.partition("/")[0] in _OWN:
         return Meaning("channel", key)
-    if key.strip() == "_step":
-        # wandb counts its own calls; a step of the trainer beside it is the one that is meant.
+    if key.strip() in ("_step", "#"):
+        # wandb counts its own calls; a step of the trainer beside it is the one that is meant. spaCy heads its steps with "#".
         return Meaning("step", rank=len(STEP_KEYS))
-    words = tokens(key)
+    words = tokens(_inside(key))
     name = "_".join(words)
-    found = _axis(name) or _optimizer(words, name)
+    found = _axis(name) or _nested_step(key) or _optimizer(words, name)
     if found is not None:
         return found
     suffix = words[-1] if len(words) > 1 and words[-1] in ("step", "epoch") else ""
@@ -125,7 +132,7 @@ def meaning(key: str) -> Meaning:
     # "loss_norm" or "weight of the loss" are about it; "mask" and "z" are terms only when a loss of that name is meant.
     about = [word for word in words if word in _ABOUT and word not in _LOSS]
     rest = [word for word in words if word not in _TRAIN | _VAL | _LOSS]
-    if about and about != ["mask"]:
+    if (about and about != ["mask"]) or ("cost" in words and _LOAD.intersection(words)):
         return Meaning("metric", key)
     smooth = any(word in _SMOOTH for word in rest)
     named = [word for word in rest if word not in _PLAIN and word not in _SMOOTH]
@@ -138,6 +145,18 @@ def meaning(key: str) -> Meaning:
         known = any(word in _KNOWN_TERMS for word in named)
         return Meaning("term_val" if known else "val_set", member, 0, suffix)
     return Meaning("term", member, 0, suffix)
+
+
+def _inside(key: str) -> str:
+    """The key without the containers that a nested row keeps its measurements in: ``data/metrics/loss`` is the loss."""
+    while "/" in key and key.partition("/")[0].lower() in _CONTAINERS:
+        key = key.partition("/")[2]
+    return key
+
+
+def _nested_step(key: str) -> Meaning | None:
+    last = "_".join(tokens(key.rpartition("/")[2])) if "/" in key else ""
+    return Meaning("step", rank=len(STEP_KEYS) + 1) if last in _SURE_STEPS else None
 
 
 def is_loss(key: str) -> bool:

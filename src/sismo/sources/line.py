@@ -31,9 +31,14 @@ class TextLog:
         self.at_line = 0
         self._open_row = -1
         self._open_line = -1
+        self._awaiting: dict[str, float] = {}
+        self._awaiting_line = -1
 
     def add(self, values: Mapping[str, float], *, open_row: bool = False) -> None:
         """Adds a row. With ``open_row`` the lines right after it may still ``attach`` to it."""
+        if self._awaiting:
+            near = self.at_line - self._awaiting_line <= _KEPT_FOR
+            values, self._awaiting = ({**self._awaiting, **values} if near else values), {}
         row = self.rows.add(values)
         self._open_row, self._open_line = (row, self.at_line) if open_row else (-1, -1)
 
@@ -47,6 +52,15 @@ class TextLog:
         for key, value in values.items():
             self.rows.put(row, key, value)
         return True
+
+    def await_row(self, values: Mapping[str, float]) -> None:
+        """Keeps values for the next row, which lacks them: a learning rate that is printed before the loss."""
+        self._awaiting.update(values)
+        self._awaiting_line = self.at_line
+
+    def close(self) -> None:
+        """Ends the open row: what follows is about another."""
+        self._open_row = self._open_line = -1
 
     def mark(self, kind: str, **data: object) -> None:
         """Places a mark here."""

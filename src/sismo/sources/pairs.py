@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
-from sismo.sources.keys import meaning
+from sismo.sources.keys import is_loss, meaning
 from sismo.sources.numbers import NUMBER, number
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
@@ -20,6 +20,9 @@ _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluatio
 _SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")
 _TWO_COUNTS = re.compile(r"^\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]")
 _STAMP = re.compile(r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}\s*")
+
+
+_AXES = frozenset({"step", "epoch", "batch"})
 
 
 def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
@@ -36,12 +39,17 @@ def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
             yield key[0], value, float(match[2]) if match[2] else None
 
 
+def without_stamp(line: str) -> str:
+    """The line without the date and time that it begins with."""
+    return _STAMP.sub("", line)
+
+
 def read_pairs(line: str) -> dict[str, float]:
     """The row that a line of pairs spells, with ``val/`` before the keys when the line begins with such a word.
 
     ``iter: 10/47`` beside an epoch gives the length of the epoch; alone it gives the planned steps.
     """
-    text = _STAMP.sub("", line)
+    text = without_stamp(line)
     row: dict[str, float] = {}
     totals: dict[str, float] = {}
     for key, value, out_of in find_pairs(text):
@@ -52,9 +60,11 @@ def read_pairs(line: str) -> dict[str, float]:
             totals[key] = out_of
     if not row:
         return row
-    first = next(iter(row))
+    # "Epoch 1, validation: loss=2": what stands before the first measurement says of what data it is.
+    first = next((key for key in row if meaning(key).role not in _AXES), "")
+    first = first if is_loss(first) else next(iter(row))
     if _HELD_OUT.search(text[: text.find(first)]):
-        row = {key if meaning(key).role in ("step", "epoch", "batch") else f"val/{key}": value for key, value in row.items()}
+        row = {key if meaning(key).role in _AXES else f"val/{key}": value for key, value in row.items()}
     if counts := _TWO_COUNTS.match(text):
         # DCGAN and its many children: [epoch/epochs][batch/batches].
         row = {"epoch": float(counts[1]), "batch": float(counts[3]), EPOCH_LENGTH_KEY: float(counts[4])} | row

@@ -13,6 +13,10 @@ MAX_KEYS = 2000
 """Keys beyond this are not kept: a log that names every row differently would otherwise need rows x keys of memory."""
 
 
+MAX_DEPTH = 12
+"""Levels of nested objects that are read; a deeper one is no log."""
+
+
 class RowBuilder:
     """Collects rows, marks, configuration and notes; ``table()`` ends it."""
 
@@ -86,7 +90,7 @@ def _column(n_rows: int, rows: list[int], values: list[float]) -> Column:
     return Column(filled, present)
 
 
-def flatten(record: Mapping[str, object], prefix: str = "", depth: int = 3) -> dict[str, object]:
+def flatten(record: Mapping[str, object], prefix: str = "", depth: int = MAX_DEPTH) -> dict[str, object]:
     """A record with nested objects as one level: ``{"a": {"b": 1}}`` gives ``a/b``. Lists are left as they are."""
     flat: dict[str, object] = {}
     for key, value in record.items():

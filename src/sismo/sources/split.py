@@ -19,6 +19,10 @@ MAX_REPEATS = 0.15
 FAR_INTERVALS = 20
 """A row this many strides ahead of the only writer so far belongs to another one."""
 MIN_FALLS_FOR_TWO_WRITERS = 6
+MIN_FALLS_OUT_OF_ORDER = 3
+SHUFFLED_FALLS = 0.4
+"""Share of rows at which the step falls back, from which rows that hardly repeat a step are one run out of order: half in a shuffled log."""
+MAX_REPEATED = 0.02
 
 
 @dataclass(slots=True)
@@ -59,6 +63,9 @@ def split(position: NDArray[np.float64], marks: Sequence[Mark], anchor: NDArray[
         writers = _two_writers(position, known)
         if writers is not None:
             return writers
+    if _out_of_order(values, falls.size):
+        note = Note("unsorted-rows", "the rows are not in the order of their steps; they were sorted")
+        return [Segment(np.arange(n_rows, dtype=np.int64), _name_at(marks, 0), [], [note])]
     if not falls.size and not marks and not bool(np.any(moves == 0)):
         return [Segment(np.arange(n_rows, dtype=np.int64))]
     places = sorted(
@@ -83,6 +90,13 @@ def split(position: NDArray[np.float64], marks: Sequence[Mark], anchor: NDArray[
     done.append((current, n_rows))
     segments = [Segment(np.arange(one.start, end, dtype=np.int64), one.name, one.seams) for one, end in done if end > one.start]
     return segments or [Segment(np.arange(n_rows, dtype=np.int64), first_name)]
+
+
+def _out_of_order(values: NDArray[np.float64], falls: int) -> bool:
+    """Whether one run was written newest first or shuffled: falls everywhere, and hardly a step twice, as restarts would have it."""
+    if falls < MIN_FALLS_OUT_OF_ORDER or falls < SHUFFLED_FALLS * values.size:
+        return False
+    return np.unique(values).size > (1 - MAX_REPEATED) * values.size
 
 
 def _starts_again(position: NDArray[np.float64], anchor: NDArray[np.bool_]) -> set[int]:

@@ -14,6 +14,7 @@ from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.keys import meaning
 from sismo.sources.numbers import number
 from sismo.sources.rows import RowBuilder
+from sismo.sources.wandb_export import by_run, is_export
 
 DELIMITERS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
@@ -22,6 +23,8 @@ _BARE = re.compile(r"[\w./-]+")
 _NO_NAME = re.compile(r"[={}\[\];]|:\s|(?<![\w@:])\d+\.\d|\s\d+$")
 """What stands in no column name but in every second line of a text log."""
 MAX_SPACES = 4
+MAX_CELL_LINES = 50
+"""Lines that one quoted cell may go on for; beyond that the quote is a stray one."""
 MAX_PREAMBLE = 30
 """Lines before the header that may be comments or settings."""
 
@@ -33,7 +36,7 @@ class Csv(Format):
     def score(self, sample: Sample) -> int:
         if not sample.text or sample.is_dir:
             return 0
-        lines = [line for line in sample.text.split("\n") if line.strip()]
+        lines = [line for line in _records(iter(sample.text.split("\n"))) if line.strip()]
         if len(sample.head) >= 60_000 and len(lines) > 1:
             lines.pop()
         named = sample.name.endswith((".csv", ".tsv"))
@@ -54,9 +57,27 @@ class Csv(Format):
         path = content.path
         odd = None
         if path is not None and re.search(r"\.[ct]sv(?:\.(?:gz|zstd?))?$", path.name.lower()):
-            start = list(islice((line for line in content.lines() if line.strip()), MAX_PREAMBLE + 60))
+            start = list(islice((line for line in _records(content.lines()) if line.strip()), MAX_PREAMBLE + 60))
             odd = None if _header_in(start) else _odd_header_in(start)
-        return [_read(content.lines(), odd)]
+        table = _read(_records(content.lines()), odd)
+        return list[Table | Run](by_run(table)) if is_export(list(table.columns)) else [table]
+
+
+def _records(lines: Iterator[str]) -> Iterator[str]:
+    """Lines, joined where a quoted cell goes on over several of them."""
+    held: list[str] = []
+    for line in lines:
+        if not held and '"' not in line:
+            yield line
+            continue
+        held.append(line)
+        if sum(part.count('"') for part in held) % 2 == 0:
+            yield " ".join(held)
+            held = []
+        elif len(held) > MAX_CELL_LINES:
+            yield from held
+            held = []
+    yield from held
 
 
 def _header_in(lines: Sequence[str]) -> tuple[int, str] | None:

@@ -12,9 +12,7 @@ from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.keys import is_loss
 from sismo.sources.numbers import value_of
 from sismo.sources.objects import add_record, salvage
-from sismo.sources.rows import RowBuilder, flatten
-
-MAX_DEPTH = 4
+from sismo.sources.rows import MAX_DEPTH, RowBuilder, flatten
 
 
 class JsonDocument(Format):

@@ -7,7 +7,7 @@ from typing import cast
 
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.line import Line, TextLog
-from sismo.sources.pairs import read_pairs
+from sismo.sources.pairs import read_pairs, without_stamp
 
 _LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
 _AXES = frozenset({"step", "epoch", "batch"})
@@ -19,9 +19,10 @@ ONE_OFF_ROWS = 5
 
 
 def read(line: str, log: TextLog) -> bool:
-    heading = _HEADING.match(line)
+    heading = _HEADING.match(without_stamp(line))
     if heading:
         log.epoch = float(heading[1])
+        log.close()
         return True
     if _CODE_START.match(line) or line.endswith((";", "{")) or any(sign in line for sign in _CODE_SIGNS):
         return False
@@ -42,9 +43,13 @@ def read(line: str, log: TextLog) -> bool:
 
 
 def _attach(row: dict[str, float], log: TextLog) -> bool:
-    """A learning rate or gradient norm on a line of its own belongs to the loss right above."""
+    """A learning rate or gradient norm on a line of its own belongs to the loss right above, or under a new heading to the next one."""
     wanted = {key: value for key, value in row.items() if meaning(key).role == "lr" or meaning(key).member.startswith("grad_norm/")}
-    return bool(wanted) and len(wanted) == len(row) and log.attach(wanted)
+    if not wanted or len(wanted) < len(row):
+        return False
+    if not log.attach(wanted):
+        log.await_row(wanted)
+    return True
 
 
 def _remember(row: dict[str, float], log: TextLog) -> None:
