@@ -72,7 +72,7 @@ def finish(log: TextLog) -> None:
 LINE = Line(
     "generic",
     "Epoch: 1, Training Loss: 6.39, Validation Loss: 4.75",
-    ("loss", "cost", "rdida", "epoch", "poca", "val ", "lr", "error", "mse", "nll", "xent", "trl:", "tel:", "norm"),
+    ("loss", "cost", "rdida", "epoch", "poca", "val ", "lr", "learning rate", "error", "mse", "nll", "xent", "trl:", "tel:", "norm"),
     90,
     read,
     finish=finish,

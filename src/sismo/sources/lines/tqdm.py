@@ -5,6 +5,7 @@ A bar is redrawn more often than it moves: the same postfix again is no new step
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import cast
@@ -50,7 +51,9 @@ def read(line: str, log: TextLog) -> bool:
             seen.epoch, seen.post = epoch, post
         return True
     fresh = epoch != seen.epoch or count < seen.count
-    if not fresh and post == seen.post:
+    # The same NaN at a later count is a later NaN; the same number may be the old one, drawn again.
+    lost = count > seen.count and not all(map(math.isfinite, values.values()))
+    if not fresh and post == seen.post and not lost:
         seen.count = count
         return True
     step = count if fresh else max(count, seen.step + 1)
