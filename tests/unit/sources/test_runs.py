@@ -84,3 +84,24 @@ def test_epochs_that_restart_are_runs_even_when_steps_restart_too(tmp_path: Path
 def test_a_log_that_starts_late_says_so(tmp_path: Path) -> None:
     (run,) = runs_of(tmp_path, rows(list(range(7000, 7100, 10))))
     assert "partial-log" in [note.code for note in run.notes]
+
+
+def test_rows_newest_first_or_shuffled_are_one_run_in_order(tmp_path: Path) -> None:
+    steps = list(range(0, 1000, 5))
+    for order in (steps[::-1], [steps[(7 * at) % len(steps)] for at in range(len(steps))], [30, 20, 10, 0]):
+        (run,) = runs_of(tmp_path, rows(order))
+        assert run.series["loss/train"].steps.tolist() == sorted(order)
+        assert "unsorted-rows" in [note.code for note in run.notes]
+
+
+def test_many_short_runs_are_not_one_run_out_of_order(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, rows([10, 20, 30] * 12))
+    assert len(runs) == 12
+
+
+def test_an_evaluation_that_counts_its_own_is_no_restart(tmp_path: Path) -> None:
+    text = ""
+    for at in range(1, 6):
+        text += rows([100 * at - 50, 100 * at]) + json.dumps({"step": at, "coco/bbox_mAP": 0.1 * at}) + "\n"
+    (run,) = runs_of(tmp_path, text)
+    assert run.series["loss/train"].steps.tolist() == list(range(50, 501, 50))

@@ -166,3 +166,21 @@ def test_map_overrides_what_was_guessed(tmp_path: Path) -> None:
         load(path, {"loss/train": "qality"})
     with pytest.raises(UsageError, match="loss/train"):
         load(path, {"los/train": "quality"})
+
+
+def test_a_quoted_cell_may_go_on_over_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text('"step","train\nloss","note"\n' + "".join(f'{step},{3 - step / 10},"a\nb, c"\n' for step in range(10)))
+    (run,) = load(path)
+    assert run.series["loss/train"].values.tolist() == [3 - step / 10 for step in range(10)]
+
+
+def test_a_page_of_wandb_that_shows_two_runs_gives_two_runs_and_no_bounds(tmp_path: Path) -> None:
+    path = tmp_path / "wandb_export.csv"
+    names = [f"run-{run} - {key}{bound}" for run in "ab" for key in ("_step", "train/loss") for bound in ("", "__MIN", "__MAX")]
+    row = "{step},{step},{step},{step},{a},{a},{a},,,,{b},{b},{b}\n"
+    path.write_text(",".join(["train/global_step", *names]) + "\n" + "".join(row.format(step=step, a=3 - step / 10, b=4.0) for step in range(10)))
+    first, second = load(path)
+    assert (first.header.name, second.header.name) == ("run-a", "run-b")
+    assert first.series["loss/train"].values.tolist() == [3 - step / 10 for step in range(10)]
+    assert second.series["loss/train"].steps.tolist() == list(range(10))
