@@ -6,6 +6,7 @@ print(sismo.diagnose(run).verdict)
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,12 +14,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sismo.postmortem import PostMortem
+    from sismo.probes.nan_origin import nan_origin
     from sismo.recorder import Recorder
     from sismo.records.types import Run
     from sismo.signals.presets import Preset
 
-__all__ = ["Recorder", "diagnose", "load"]
+__all__ = ["Recorder", "diagnose", "load", "nan_origin"]
 __version__ = "0.1.0"
+
+_TORCH = {
+    "Recorder": ("sismo.recorder", "recording a run"),
+    "nan_origin": ("sismo.probes.nan_origin", "a probe"),
+}
+"""Public names that need torch: the module that each is in, and what it is for."""
 
 
 def load(path: str | Path, mapping: Mapping[str, str] | None = None) -> Run | list[Run]:
@@ -46,18 +54,18 @@ def diagnose(run: Run, limits: Preset | None = None) -> PostMortem:
 
 
 def __getattr__(name: str) -> object:
-    # Recording needs torch, which costs seconds to import and is not installed where logs are only read.
-    if name != "Recorder":
+    # These need torch, which costs seconds to import and is not installed where logs are only read.
+    if name not in _TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, what = _TORCH[name]
     try:
-        from sismo.recorder import Recorder as _Recorder
+        return getattr(_import_module(module), name)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         from sismo.errors import MissingExtra
 
-        raise MissingExtra("recording a run", "torch") from error
-    return _Recorder
+        raise MissingExtra(what, "torch") from error
 
 
 def __dir__() -> list[str]:

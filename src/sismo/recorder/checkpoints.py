@@ -53,7 +53,7 @@ class Checkpoints:
             "model": self._scene.root.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self._scene.optimizers],
             "parts": {name: part.state_dict() for name, part in self._parts.items() if hasattr(part, "state_dict")},
-            "random": {"python": random.getstate(), "numpy": np.random.get_state(), "torch": torch.get_rng_state()},
+            "random": {"python": random.getstate(), "numpy": _numpy_state(), "torch": torch.get_rng_state()},
         }
         if self._scene.scaler is not None and "scaler" not in found["parts"]:
             found["parts"]["scaler"] = self._scene.scaler.state_dict()
@@ -75,7 +75,7 @@ def save(path: Path, state: Mapping[str, Any]) -> None:
 
 def load(path: str | Path, scene: Scene, parts: Mapping[str, Any]) -> int:
     """Puts everything back as it was; returns the step that the checkpoint was written after."""
-    # It holds the random state of Python and numpy, and was written by this very class.
+    # What a scheduler or a loader put into its own state may be of any kind, and it is the loop's own file.
     state = torch.load(path, map_location="cpu", weights_only=False)
     scene.root.load_state_dict(state["model"])
     for optimizer, one in zip(scene.optimizers, state["optimizers"], strict=True):
@@ -84,8 +84,15 @@ def load(path: str | Path, scene: Scene, parts: Mapping[str, Any]) -> int:
         if part is not None and name in state["parts"]:
             part.load_state_dict(state["parts"][name])
     random.setstate(state["random"]["python"])
-    np.random.set_state(state["random"]["numpy"])
+    kind, keys, *rest = state["random"]["numpy"]
+    np.random.set_state((kind, keys.numpy().astype(np.uint32), *rest))
     torch.set_rng_state(state["random"]["torch"])
     if "cuda" in state["random"] and torch.cuda.is_available():
         torch.cuda.set_rng_state_all(state["random"]["cuda"])
     return int(state["step"])
+
+
+def _numpy_state() -> tuple[Any, ...]:
+    """The state with a tensor for its array: a checkpoint of tensors and plain values can be read without running code from it."""
+    kind, keys, *rest = np.random.get_state()
+    return (kind, torch.from_numpy(np.asarray(keys).astype(np.int64)), *rest)

@@ -191,17 +191,13 @@ def _rank_first(view: View) -> Observation:
     return present(step, channel=channel, rank=channel.partition("/")[2]) if alone else absent("loss_rank")
 
 
-def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
-    """A probe's result, as it wrote it into the run."""
-
-    def look(view: View) -> Observation:
-        asked = [event for event in view.events if event.kind == "probe" and key in event.data]
-        if not asked:
-            return unknown("the {probe} probe", probe=kind)
-        hit = next((event for event in asked if event.data[key] == value), None)
-        return present(hit.step, where=str(hit.data.get("where", ""))) if hit else absent()
-
-    return look
+def _replicas(view: View) -> Observation:
+    """What the recorder says when it compared the replicas' weights."""
+    asked = [event for event in view.events if event.kind == "probe" and "replicas" in event.data]
+    if not asked:
+        return unknown("the {probe} probe", probe="replica checksum")
+    apart = next((event for event in asked if event.data["replicas"] == "differ"), None)
+    return present(apart.step) if apart else absent()
 
 
 def _checkpoints(view: View) -> Observation:
@@ -217,7 +213,6 @@ def _seen(name: str, family: str, look: Callable[[View], Observation], yes: str,
     return Detector(name, (family,), look, yes, no, _RECORD, limits)
 
 
-_PROBE_NAN = "reload the last finite checkpoint and run one batch with finite checks after every layer"
 DETECTORS = (
     _seen("activations-large-at-start", "act_mean_abs", _members("act_mean_abs", _activation_at_start), "{worst} is {ratio:.0f}× larger at step 0 than at step 100, before any training", "activations at step 0 are of the order of those at step 100", _ACT_GROWTH),
     _seen("activation-near-limit", "act_max_abs", _peaks_over("act_max_abs", "activation-near-limit"), "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
@@ -240,22 +235,7 @@ DETECTORS = (
     _seen("batch-is-rare", "batch", _batch("rarity", lambda v: v > 6 * max(level(v), 1e-12)), "the batch at step {start} holds far rarer tokens than the others", "no batch is far rarer than the others"),
     _seen("loss-under-entropy-floor", "batch", _batch("under_floor", lambda v: v > 0), "the validation loss is under the entropy of the corpus from step {start}", "the loss stays over the entropy of the corpus"),
     _seen("rank-nonfinite-first", "loss_rank", _rank_first, "rank {rank} is non-finite first, at step {start}", "no rank is non-finite before the others"),
-    Detector("replicas-part", ("events.probe",), _event("replica checksum", "replicas", "differ"), "the replicas' weights differ at step {start}", "the replicas agree", "record with sismo.Recorder on every rank"),
-    Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs"), "the same step with the same seed gives another result", "the same step gives the same result", "run the step of the last checkpoint a second time"),
-    Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", "run one step in fp32 on the same data"),
-    Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", "run one step in fp32 on the same data"),
-    Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", "change a later token, see whether earlier logits move"),
-    Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", "evaluate one batch twice and compare"),
-    Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "print model.training inside the loop"),
+    Detector("replicas-part", ("events.probe",), _replicas, "the replicas' weights differ at step {start}", "the replicas agree", "record with sismo.Recorder on every rank"),
     _seen("log-z-drifts", "metric", _log_z, "mean log Z drifts from {first:.3g} to {last:.3g}", "mean log Z stays near 0"),
-    Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _PROBE_NAN),
-    Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is the log in {where}", "the first non-finite operation is no log", _PROBE_NAN),
-    Detector("origin-is-division", ("events.probe",), _event("NaN-origin", "op", "div"), "the first non-finite operation is the division in {where}", "the first non-finite operation is no division", _PROBE_NAN),
-    Detector("origin-is-backward", ("events.probe",), _event("NaN-origin", "op", "backward"), "the forward pass is clean, the backward pass of {where} is not", "the origin is not in a backward pass", _PROBE_NAN),
-    Detector("origin-is-attention-mask", ("events.probe",), _event("NaN-origin", "op", "attention"), "the first non-finite output is the attention softmax in {where}", "the origin is not an attention softmax", _PROBE_NAN),
-    Detector("origin-is-weight", ("events.probe",), _event("NaN-origin", "op", "weight"), "the weight {where} is non-finite before any operation", "the weights are finite", _PROBE_NAN),
-    Detector("origin-is-input", ("events.probe",), _event("NaN-origin", "op", "input"), "the input batch itself is not finite", "the input batch is finite", _PROBE_NAN),
-    Detector("origin-is-embedding-gradient", ("events.probe",), _event("NaN-origin", "op", "embedding-gradient"), "the gradient of the embedding overflows first", "the embedding's gradient is not first", _PROBE_NAN),
-    Detector("fix-failed", ("events.probe",), _event("re-run after the fix", "fix", "failed"), "the run is lost again after the fix", "the fix held", "apply the fix, re-run from the last finite checkpoint, and look again"),
     Detector("checkpoints-often-enough", ("header.checkpoint_every",), _checkpoints, "a checkpoint is written every {every} steps", "checkpoints are {every} steps apart, more than 200", "put checkpoint_every into manifest.json"),
 )  # fmt: skip

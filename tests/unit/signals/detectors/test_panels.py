@@ -69,29 +69,9 @@ TRIOS = {
         one("loss_rank/0", with_at(ONES, 9, NAN)),
     ),
     "replicas-part": Trio(probe(replicas="differ"), probe(replicas="agree"), EMPTY),
-    "replay-differs": Trio(probe(replay="differs"), probe(replay="agrees"), EMPTY),
-    "fp32-replay-clean": Trio(probe(fp32="clean"), probe(fp32="fails"), EMPTY),
-    "fp32-replay-fails": Trio(probe(fp32="fails"), probe(fp32="clean"), EMPTY),
-    "future-moves-the-past": Trio(probe(causality="broken"), probe(causality="sound"), EMPTY),
-    "eval-differs-twice": Trio(probe(eval_twice="differs"), probe(eval_twice="agrees"), EMPTY),
-    "training-flag-false": Trio(probe(training_mode="off"), probe(training_mode="on"), EMPTY),
     "log-z-drifts": Trio(
         one("metric/log_z", np.linspace(0, 5, 200)), one("metric/log_z", level(200, 0.0, 0.1)), one("metric/log_z", ONES[:9])
     ),
-    "origin-found": Trio(probe(origin="found", where="head"), probe(origin="none"), probe(fp32="clean")),
-    **{
-        f"origin-is-{name}": Trio(probe(op=op, where="head"), probe(op="other"), EMPTY)
-        for name, op in {
-            "log": "log",
-            "division": "div",
-            "backward": "backward",
-            "attention-mask": "attention",
-            "weight": "weight",
-            "input": "input",
-            "embedding-gradient": "embedding-gradient",
-        }.items()
-    },
-    "fix-failed": Trio(probe(fix="failed"), probe(fix="held"), EMPTY),
     "checkpoints-often-enough": Trio(run(checkpoint_every=200), run(checkpoint_every=201), EMPTY),
 }
 

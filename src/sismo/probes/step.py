@@ -1,0 +1,64 @@
+"""One step as the probes take it: precision, loss, gradients. The user's own code runs in here, and its failures become one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sismo.errors import SismoError, UsageError
+from sismo.probes.tensors import tensors
+
+LossFn = Callable[[nn.Module, Any], Any]
+"""``loss_fn(model, batch)`` calls the model and returns the loss, a tensor of one element."""
+
+
+def loss_of(model: nn.Module, batch: Any, loss_fn: LossFn, autocast: torch.dtype | None = None) -> Tensor:
+    """The loss of a batch, under autocast where a dtype is given. Raises ``UsageError`` when the user's code fails."""
+    kind = next((parameter.device.type for parameter in model.parameters()), "cpu")
+    try:
+        # What torch.compile made is run as it was written: hooks and dispatch modes do not reach into compiled code.
+        with torch.compiler.set_stance("force_eager"), torch.autocast(kind, autocast) if autocast else nullcontext():
+            loss = loss_fn(model, batch)
+    except SismoError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the loss function failed on this batch: {type(error).__name__}: {_line(error)}") from error
+    loss = getattr(loss, "loss", loss)  # a model of transformers returns its loss in a field
+    found = next(tensors(loss), None)
+    if found is None or found.numel() != 1:
+        shape = "no tensor" if found is None else f"a tensor of shape {tuple(found.shape)}"
+        raise UsageError(f"the loss function must return a loss, a tensor of one element; it returned {shape}")
+    return found.reshape(())
+
+
+def backward(loss: Tensor, scale: float = 1.0) -> None:
+    """The gradients of a loss times a loss scale. Raises ``UsageError`` where it has none."""
+    if not loss.requires_grad:
+        raise UsageError("the loss does not depend on any trained parameter: it has no gradient")
+    try:
+        loss.backward(torch.full_like(loss, scale))
+    except RuntimeError as error:
+        raise UsageError(f"the backward pass failed: {_line(error)}") from error
+
+
+def unscale(model: nn.Module, scale: float) -> None:
+    """Divides the gradients by the loss scale."""
+    if scale != 1.0:
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter.grad.div_(scale)
+
+
+def grad_norm(model: nn.Module) -> float:
+    """The norm of all gradients together, in double precision; 0 where there are none."""
+    gradients = [parameter.grad.detach() for parameter in model.parameters() if parameter.grad is not None]
+    squares = [(gradient.coalesce().values() if gradient.is_sparse else gradient).double().square().sum().cpu() for gradient in gradients]
+    return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
+
+
+def _line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0][:200]

@@ -1,0 +1,56 @@
+"""What a probe found, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sismo.postmortem import Text
+from sismo.records.probing import ProbeReport
+from sismo.records.types import Note
+from sismo.report.page import Page
+
+SCHEMA = "sismo.probe/1"
+_SHOWN = 16
+"""Rows of a table that are printed without ``--verbose``: what ran last is nearest to the fault."""
+
+
+def render(found: ProbeReport, page: Page) -> str:
+    """Verdict, what it rests on, and the table."""
+    mark, tone = ("broken", "red") if found.found else ("healthy", "green")
+    lead = f"{page.mark(mark)} "
+    lines = page.hang(lead, _said(found.verdict, page))
+    lines = [page.paint(line, tone, "bold") for line in lines]
+    for note in found.notes:
+        lines += page.hang(f"  {page.mark('bullet')} ", _said(note, page))
+    if found.rows:
+        lines += ["", *_table(found, page)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def render_json(found: ProbeReport, version: str, page: Page) -> str:
+    """The same as data."""
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    document = {
+        "schema": SCHEMA, "sismo": version, "probe": found.probe, "found": found.found, "verdict": _said(found.verdict, page),
+        "data": dict(found.data), "notes": [_said(note, page) for note in found.notes], "rows": rows,
+    }  # fmt: skip
+    return json.dumps(document, indent=2, default=str)
+
+
+def _said(note: Note, page: Page) -> str:
+    return page.say(Text(note.text, note.numbers))
+
+
+def _table(found: ProbeReport, page: Page) -> list[str]:
+    rows = found.rows if page.verbose else found.rows[-_SHOWN:]
+    cells = [[page.word(cell) for cell in row] for row in (found.columns, *rows)]
+    widths = [min(40, max(len(row[place]) for row in cells)) for place in range(len(found.columns))]
+    lines = ["  " + "  ".join(_fitting(row, widths, page)) for row in cells]
+    left = len(found.rows) - len(rows)
+    more = [page.paint("  " + page.language.fill("({count} earlier rows: --verbose)", count=left), "dim")] if left else []
+    return [page.paint(lines[0], "dim"), *more, *lines[1:]]
+
+
+def _fitting(row: Sequence[str], widths: Sequence[int], page: Page) -> list[str]:
+    return [page.clip(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)]

@@ -1,0 +1,46 @@
+"""What the probes proved: each result is an event of the run, written by ``sismo probe`` or by the recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+_NAN = "sismo probe nan: one batch from the last finite checkpoint, with finite checks after every operation"
+_REPLAY = "sismo probe replay: the suspect step once more, as it was and changed in one thing at a time"
+_CAUSAL = "sismo probe causal: change a later token, see whether earlier logits move"
+
+
+def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
+    """Whether a probe came to a result. The last time that it was run counts: what was repaired since is repaired."""
+
+    def look(view: View) -> Observation:
+        asked = [event for event in view.events if event.kind == "probe" and key in event.data]
+        if not asked:
+            return unknown("the {probe} probe", probe=kind)
+        last = asked[-1]
+        return present(last.step, where=str(last.data.get("where", ""))) if last.data[key] == value else absent()
+
+    return look
+
+
+DETECTORS = (
+    Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs"), "the same step with the same seed gives another result", "the same step gives the same result", _REPLAY),
+    Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", _REPLAY),
+    Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", _REPLAY),
+    Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", _CAUSAL),
+    Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", "evaluate one batch twice and compare"),
+    Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "print model.training inside the loop"),
+    Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _NAN),
+    Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is the log in {where}", "the first non-finite operation is no log", _NAN),
+    Detector("origin-is-division", ("events.probe",), _event("NaN-origin", "op", "div"), "the first non-finite operation is the division in {where}", "the first non-finite operation is no division", _NAN),
+    Detector("origin-is-backward", ("events.probe",), _event("NaN-origin", "op", "backward"), "the forward pass is clean, the backward pass of {where} is not", "the origin is not in a backward pass", _NAN),
+    Detector("origin-is-attention-mask", ("events.probe",), _event("NaN-origin", "op", "attention"), "the first non-finite output is the attention softmax in {where}", "the origin is not an attention softmax", _NAN),
+    Detector("origin-is-weight", ("events.probe",), _event("NaN-origin", "op", "weight"), "the weight {where} is non-finite before any operation", "the weights are finite", _NAN),
+    Detector("origin-is-input", ("events.probe",), _event("NaN-origin", "op", "input"), "the input batch itself is not finite", "the input batch is finite", _NAN),
+    Detector("origin-is-embedding-gradient", ("events.probe",), _event("NaN-origin", "op", "embedding-gradient"), "the gradient of the embedding overflows first", "the embedding's gradient is not first", _NAN),
+    Detector("origin-is-half-overflow", ("events.probe",), _event("NaN-origin", "op", "half-overflow"), "the result of {where} does not fit into fp16", "the origin is no overflow of fp16", _NAN),
+    Detector("origin-is-update", ("events.probe",), _event("NaN-origin", "op", "optimizer"), "loss and gradients are finite, the update at {where} is not", "the origin is not in the optimizer", _NAN),
+    Detector("fix-failed", ("events.probe",), _event("re-run after the fix", "fix", "failed"), "the run is lost again after the fix", "the fix held", "apply the fix, re-run from the last finite checkpoint, and look again"),
+)  # fmt: skip

@@ -1,0 +1,144 @@
+"""``sismo probe`` from the command line: what it takes from a run, what it writes into it, and how it says no."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from recorder import loops
+
+import sismo
+from sismo.cli.main import run as cli
+from sismo.probes import checkpoints
+from sismo.recorder import Recorder
+from sismo.records.types import Event
+from sismo.records.writer import RunWriter
+from sismo.tree.types import Answer
+
+ENTRY = "probes.entries"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A run of 24 steps with checkpoints whose loss is then lost, and the batch of that step."""
+    folder = tmp_path / "run"
+    model, optimizer = loops.build()
+    with Recorder(model, optimizer, folder, save_every=8) as recorder:
+        loops.train(model, optimizer, 24, recorder.step)
+        recorder.step(float("nan"))
+    (folder / "batches").mkdir()
+    torch.save(loops.batches(1)[0], folder / "batches" / "step-000000024.pt")
+    return folder
+
+
+def answer(folder: Path, question: str) -> str:
+    document = sismo.diagnose(sismo.load(folder))  # type: ignore[arg-type]
+    return next(item.answer for item in document.walk if item.id == question)
+
+
+def test_a_probe_answers_the_open_question_of_its_run(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(recorded, "S1.Q3") == Answer.UNKNOWN
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:naive", "--run", str(recorded)]) == 1
+    assert "log" in capsys.readouterr().out
+    assert answer(recorded, "S1.Q3") == Answer.YES
+    causes = sismo.diagnose(sismo.load(recorded)).causes  # type: ignore[arg-type]
+    assert causes[0].id == "log-of-zero"
+    assert causes[0].confidence > 0.75
+    found = sismo.load(recorded)
+    assert found.header.status == "completed"  # type: ignore[union-attr]
+
+
+def test_a_sound_step_is_said_to_be_sound(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded), "--lang", "es"]) == 0
+    assert capsys.readouterr().out
+    assert answer(recorded, "S1.Q3") == Answer.NO
+
+
+def test_the_last_finite_checkpoint_is_taken(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    last = recorded / "checkpoints" / "step-000000023.pt"
+    state = torch.load(last, weights_only=True)
+    state["model"]["ln_f.weight"][0] = float("nan")
+    torch.save(state, last)
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded)]) == 0
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded), "--checkpoint", str(last)]) == 1
+    assert "ln_f.weight" in capsys.readouterr().out
+
+
+def test_json(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = recorded / "batches" / "step-000000024.pt"
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:naive", "--batch", str(batch), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["probe"], document["data"]["op"], document["data"]["kind"]) == ("nan", "log", "loss")
+    assert document["rows"][0]["phase"] == "inputs"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--entry", "nonsense"], "pkg.module:build"),
+        (["--entry", "no.such.module:build"], "cannot be imported"),
+        (["--entry", f"{ENTRY}:absent"], "no function absent"),
+        (["--entry", f"{ENTRY}:raises"], "RuntimeError: no data here"),
+        (["--entry", f"{ENTRY}:nothing"], "it returned int"),
+        (["--entry", f"{ENTRY}:build"], "no batch to try"),
+        (["--entry", f"{ENTRY}:build", "--checkpoint", "absent.pt"], "no such file"),
+        (["--entry", f"{ENTRY}:build", "--batch", "absent.pt"], "no such file"),
+        (["--entry", f"{ENTRY}:build", "--run", "absent"], "manifest"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["probe", "nan", *options]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
+
+
+class Evil:
+    """Runs code when it is unpickled."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (print, ("run!",))
+
+
+@pytest.mark.parametrize("content", ["evil", "text", "empty", "list", "other-model", "no-tensor"])
+def test_a_wrong_checkpoint_is_refused_with_the_reason(tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "made.pt"
+    if content == "text":
+        path.write_text("not a checkpoint", encoding="utf-8")
+    elif content == "empty":
+        path.write_bytes(b"")
+    else:
+        made = {"evil": {"model": Evil()}, "list": [1, 2], "other-model": {"a": torch.zeros(1)}, "no-tensor": {"model": {"a": 1}}}
+        torch.save(made[content], path)
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--checkpoint", str(path)]) == 2
+    out = capsys.readouterr()
+    assert "run!" not in out.out
+    assert str(path) in out.err
+    assert len(out.err.strip().splitlines()) == 1
+
+
+def test_safetensors(tmp_path: Path) -> None:
+    save = pytest.importorskip("safetensors.torch").save_file
+    model, _ = loops.build(seed=5)
+    path = tmp_path / "weights.safetensors"
+    save(model.state_dict(), path)
+    other, _ = loops.build(seed=6)
+    checkpoints.put_into(checkpoints.checkpoint(path), other, None)
+    assert all(torch.equal(mine, its) for mine, its in zip(model.parameters(), other.parameters(), strict=True))
+    path.write_bytes(b"\x00" * 40)
+    with pytest.raises(sismo.errors.UsageError, match="no checkpoint"):
+        checkpoints.checkpoint(path)
+
+
+def test_evidence_may_be_added_while_a_run_is_written(tmp_path: Path) -> None:
+    from sismo.records.probing import add_event
+    from sismo.records.reader import read_run
+    from sismo.records.types import Header
+
+    with RunWriter(tmp_path / "run", Header(source="made")) as writer:
+        writer.event(Event(1, "resume"))
+        add_event(tmp_path / "run", Event(2, "probe", {"origin": "none"}))
+        writer.event(Event(3, "resume"))
+    assert [event.kind for event in read_run(tmp_path / "run").events] == ["resume", "probe", "resume"]

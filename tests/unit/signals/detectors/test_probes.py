@@ -1,0 +1,58 @@
+"""What the probes proved."""
+
+from __future__ import annotations
+
+from support.runs import event, run, state
+from support.trios import Trio, check, check_all, each
+
+from sismo.records.types import Run
+from sismo.signals.detectors import probes
+from sismo.signals.types import State
+
+EMPTY = run()
+
+
+def probe(**data: object) -> Run:
+    return run(events=[event(10, "probe", **data)])
+
+
+TRIOS = {
+    "replay-differs": Trio(probe(replay="differs"), probe(replay="agrees"), EMPTY),
+    "fp32-replay-clean": Trio(probe(fp32="clean"), probe(fp32="fails"), EMPTY),
+    "fp32-replay-fails": Trio(probe(fp32="fails"), probe(fp32="clean"), EMPTY),
+    "future-moves-the-past": Trio(probe(causality="broken"), probe(causality="sound"), EMPTY),
+    "eval-differs-twice": Trio(probe(eval_twice="differs"), probe(eval_twice="agrees"), EMPTY),
+    "training-flag-false": Trio(probe(training_mode="off"), probe(training_mode="on"), EMPTY),
+    "origin-found": Trio(probe(origin="found", where="head"), probe(origin="none"), probe(fp32="clean")),
+    **{
+        f"origin-is-{name}": Trio(probe(op=op, where="head"), probe(op="other"), EMPTY)
+        for name, op in {
+            "log": "log",
+            "division": "div",
+            "backward": "backward",
+            "attention-mask": "attention",
+            "weight": "weight",
+            "input": "input",
+            "embedding-gradient": "embedding-gradient",
+            "half-overflow": "half-overflow",
+            "update": "optimizer",
+        }.items()
+    },
+    "fix-failed": Trio(probe(fix="failed"), probe(fix="held"), EMPTY),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(probes, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+def test_the_last_result_counts() -> None:
+    said = [event(10, "probe", causality=result) for result in ("broken", "sound", "broken")]
+    broken, repaired = run(events=said), run(events=said[:2])
+    assert state(repaired, "future-moves-the-past") is State.ABSENT
+    assert state(broken, "future-moves-the-past") is State.PRESENT
