@@ -17,6 +17,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from sismo.lab.catalogue import faults, kinds, tasks
 from sismo.records.channels import FAMILIES
 from sismo.report.language import LOCALE
 from sismo.signals.registry import detectors, thresholds
@@ -72,6 +73,13 @@ def sentences() -> Iterator[tuple[str, str]]:
         yield threshold.about, f"threshold {threshold.name}"
     for family in FAMILIES.values():
         yield family.record, f"channel {family.name}"
+    for task in tasks().values():
+        yield task.title, f"task {task.id}"
+    for fault in faults().values():
+        for text in (fault.title, fault.sign):
+            yield text, f"fault {fault.id}"
+    for kind in kinds().values():
+        yield kind.title, f"healthy kind {kind.id}"
 
 
 def verdicts() -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Runs whose cause is known because it was put there."""
+"""The lab: training runs with one known fault each, and healthy ones that look odd. ``drawn`` makes logs by formula; the rest trains."""

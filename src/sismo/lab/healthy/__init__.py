@@ -1,0 +1,1 @@
+"""Runs that go well and look odd. A kind takes part by lying here and offering ``HEALTHY``."""

@@ -1,0 +1,1 @@
+"""Small models that read like a textbook, one a file."""
