@@ -107,6 +107,32 @@ def ink(page: Page, selector: str) -> float:
     )
 
 
+def painted(page: Page, plot: str, step: float, band: tuple[float, float], colour: str) -> int:
+    """Pixels of a plot that have a colour of the page, within seven pixels of a step and a band of its height (0 is the top)."""
+    return page.evaluate(
+        """([plot, step, [from, to], name]) => {
+          const canvas = document.querySelector(`[data-plot="${plot}"] > canvas`);
+          const ratio = canvas.width / canvas.clientWidth;
+          const box = { left: 58, top: 6, width: canvas.clientWidth - 68, height: canvas.clientHeight - 28 };
+          const [low, high] = document.documentElement.dataset.view.split(" ").map(Number);
+          const x = box.left + ((step - low) / (high - low)) * box.width;
+          const style = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+          const wanted = [1, 3, 5].map((at) => parseInt(style.slice(at, at + 2), 16));
+          const [top, end] = [from, to].map((share) => Math.round((box.top + share * box.height) * ratio));
+          const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+          const pen = copy.getContext("2d", { willReadFrequently: true }); // asked of the page's own, the browser would complain
+          pen.drawImage(canvas, 0, 0);
+          const { data } = pen.getImageData(Math.round((x - 7) * ratio), top, Math.round(14 * ratio), end - top);
+          let count = 0;
+          for (let i = 0; i < data.length; i += 4) {
+            count += data[i + 3] > 150 && wanted.every((part, j) => Math.abs(data[i + j] - part) < 40);
+          }
+          return count;
+        }""",
+        [plot, step, list(band), colour],
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A browser takes seconds to start and each page one to draw."""
     here = Path(__file__).parent

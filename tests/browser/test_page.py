@@ -91,7 +91,7 @@ def test_drag_wheel_and_keys_move_all_panels(opened: Open) -> None:
     assert view(page) == (0, made.STEPS - 1)
     page.keyboard.press("ArrowRight")
     settled(page)
-    assert "step" in page.locator("#panel-learning-rate .keys .at").inner_text()
+    assert "step" in page.locator("#panel-learning-rate .readout .at").inner_text()
 
 
 def test_everything_is_reached_by_the_keyboard(opened: Open) -> None:
@@ -196,9 +196,3 @@ def test_one_row_and_large_steps(opened: Open) -> None:
     single = Series("loss/train", np.array([7], dtype=np.int64), np.array([3.0]))
     assert view(opened(Run("one", Header("made"), {"loss/train": single}))) == (7, 8)
     assert view(opened(Run("none", Header("made"), {}))) == (0, 1)
-
-
-def test_the_baseline_lies_under(opened: Open) -> None:
-    page = opened(made.no_warmup(), baseline=made.healthy())
-    settled(page)
-    assert page.locator("#panel-loss .key.under").count() == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sismo.dashboard.panel import Panel
+from sismo.dashboard.sampling import Flag
 from sismo.postmortem import CauseItem, EvidenceItem, PostMortem
 from sismo.records.types import Run
 
@@ -13,6 +14,8 @@ ALARMING = {"broken", "warning"}
 
 _URGENT = ("nonfinite", "crash", "resume", "guard", "overflow", "skipped_step", "warning")
 """Kinds of event whose surroundings are kept whole, the rarest and gravest first."""
+_ABOUT = {"overflow": "loss_scale", "skipped_step": "loss_scale"}
+"""The channel that an event of a kind is about."""
 
 
 def alarms(document: PostMortem, panels: Sequence[Panel]) -> dict[str, int]:
@@ -31,18 +34,15 @@ def owner_of(channel: str, panels: Sequence[Panel]) -> Panel | None:
     return next((panel for panel in panels if channel and panel.owns(channel)), None)
 
 
-def flagged(document: PostMortem, run: Run) -> Iterator[int]:
+def flagged(document: PostMortem, run: Run) -> Iterator[Flag]:
     """Steps to keep whole, the most important first: what the causes rest on, then what happened in the run."""
     for cause in document.causes:
         if cause.step is not None:
-            yield cause.step
+            yield Flag(cause.step)
         for item in cause.evidence:
-            if item.start is not None:
-                yield item.start
-            if item.end is not None:
-                yield item.end
+            yield from (Flag(step, item.channel) for step in (item.start, item.end) if step is not None)
     for kind in _URGENT:
-        yield from (event.step for event in run.events_of(kind))
+        yield from (Flag(event.step, _ABOUT.get(kind, "")) for event in run.events_of(kind))
 
 
 def _alarming(causes: Sequence[CauseItem]) -> Iterator[tuple[int, EvidenceItem]]:

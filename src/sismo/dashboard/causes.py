@@ -26,7 +26,7 @@ def _cause(cause: CauseItem, unit: str, language: Language, *, first: bool) -> M
         tag("b", language.say(cause.title)),
         tag("code", cause.id),
         tag("span", where, class_="where") if where else None,
-        tag("span", f"{cause.confidence:.2f}", class_="where", title=language.word("confidence")),
+        tag("span", language.fill("confidence {value:.0%}", value=cause.confidence), class_="where"),
     )
     return tag("details", summary, *_body(cause, unit, language), open=first)
 

@@ -11,7 +11,7 @@ from sismo.dashboard.alarms import alarms, flagged
 from sismo.dashboard.packing import Packed, pack
 from sismo.dashboard.panel import Limits, Panel, Plot
 from sismo.dashboard.registry import panels
-from sismo.dashboard.sampling import thinned, windows
+from sismo.dashboard.sampling import Whole, spans, thinned, whole
 from sismo.postmortem import PostMortem
 from sismo.records.types import Run, Series
 from sismo.report.language import Language
@@ -21,11 +21,10 @@ MANY = 12
 
 _OVERVIEW_ROWS = 150_000
 """Rows of all overviews together. With sixty series that is 2,500 each, over twice what a panel has pixels."""
-_BUCKETS = (200, 2_000)
-_WINDOW_ROWS = 700_000
+_BUCKETS = (20, 5_000)
+"""Buckets of one series at least and at most."""
+_WHOLE_ROWS = 700_000
 """Rows that are kept whole around flagged steps, in all: about 1.5 MB of the page."""
-_UNDERLAID = 4
-"""Series of a plot up to which a baseline is laid under it; under a dozen lines it would be in the way."""
 
 
 class Drawn(NamedTuple):
@@ -50,12 +49,12 @@ class Shown(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Everything that the page shows as a picture. ``left`` is how many flagged steps are not kept whole."""
+    """Everything that the page shows as a picture. ``whole`` says which flagged steps are kept whole."""
 
     shown: Sequence[Shown]
     facts: Mapping[str, object]
     packed: Packed
-    left: int
+    whole: Whole
 
 
 def draw(document: PostMortem, run: Run, language: Language, limits: Limits, baseline: Run | None = None) -> Drawing:
@@ -75,13 +74,14 @@ def draw(document: PostMortem, run: Run, language: Language, limits: Limits, bas
             if one.members:
                 plots.append(_plot(place, one, run, language, limits))
                 _take(one.plot.of(run), plots, series, roles, under=False)
-                under = one.plot.of(baseline) if baseline is not None and one.members <= _UNDERLAID else []
-                _take(under[:_UNDERLAID], plots, series, roles, under=True)
-    kept, left = windows(flagged(document, run), series, _WINDOW_ROWS)
+                _take(one.plot.of(baseline) if baseline is not None else [], plots, series, roles, under=True)
     buckets = min(max(_OVERVIEW_ROWS // max(2 * len(series), 1), _BUCKETS[0]), _BUCKETS[1])
-    packed = pack([thinned(one, buckets, kept) for one in series])
-    for role, (rows, first, power), one in zip(roles, packed.layout, series, strict=True):
+    kept = whole(flagged(document, run), series, _WHOLE_ROWS)
+    packed = pack([thinned(one, buckets, centres) for one, centres in zip(series, kept.centres, strict=True)])
+    for role, (rows, first, power), one, centres in zip(roles, packed.layout, series, kept.centres, strict=True):
         role |= {"rows": rows, "first": first, "power": power, "of": len(one)}
+        if rows < len(one) and centres.size > len(kept.everywhere):
+            role["whole"] = spans(centres.tolist())
     facts: dict[str, object] = {
         "unit": language.word(document.step_unit),
         "span": _span(run),
@@ -90,9 +90,9 @@ def draw(document: PostMortem, run: Run, language: Language, limits: Limits, bas
         "series": roles,
         "marks": marks.marks(document, run, panels(), language),
         "kinds": marks.names(language),
-        "whole": kept,
+        "whole": spans(kept.everywhere),
     }
-    return Drawing(shown, facts, packed, left)
+    return Drawing(shown, facts, packed, kept)
 
 
 def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits) -> dict[str, object]:
@@ -105,7 +105,7 @@ def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits
         "worst": one.plot.worst,
         "bounds": one.plot.bounds,
         "lines": [
-            {"label": language.say(line.label), "value": line.value, "bad": line.bad}
+            {"label": language.say(line.label), "value": line.value, "bad": line.bad, "until": line.until}
             for line in one.plot.lines(run, limits)
             if math.isfinite(line.value)
         ],

@@ -28,4 +28,4 @@ def _item(item: EvidenceItem, language: Language, unit: str) -> Markup:
         return tag("li", text)
     span = f"{item.start:,}" if item.end in (None, item.start) else f"{item.start:,}–{item.end:,}"
     where = tag("span", f"{language.word(unit)} {span}", class_="where")
-    return tag("li", tag("button", tag("span", text), where, type="button", class_="zoom", **zoom(item)))
+    return tag("li", tag("button", tag("span", text), " ", where, type="button", class_="zoom", **zoom(item)))

@@ -22,8 +22,14 @@ def grid(shown: Sequence[Shown], unit: str, language: Language) -> Markup:
             ("all", word("whole run"), word("show the whole run")),
         )
     ]
-    strip = tag("canvas", id="strip", tabindex=0, role="img", aria_label=word("The whole run; drag to choose a part of it"))
-    bar = tag("div", tag("output", id="range"), tag("div", *buttons, class_="buttons", role="group"), strip, class_="navigator")
+    strip = tag("canvas", id="strip", tabindex=0, role="slider", aria_label=word("The whole run; drag to choose a part of it"))
+    bar = tag(
+        "div",
+        tag("output", id="range"),
+        tag("div", *buttons, class_="buttons", role="group", aria_label=word("Steps in view")),
+        strip,
+        class_="navigator",
+    )
     keys = word("Drag to zoom, Shift and drag to move, Ctrl and wheel to zoom, double click for the whole run; arrow keys, + and − too.")
     hint = tag("p", keys, class_="hint")
     kinds = tag("p", id="kinds", class_="legend")
@@ -52,11 +58,11 @@ def _panel(place: Shown, unit: str, language: Language) -> Markup:
 def _plot(place: Shown, one: Drawn, language: Language) -> Markup:
     if not one.members:
         return tag("div", tag("h4", language.say(one.plot.title)), _missing(one, language), class_="plot")
-    title = language.say(one.plot.title)
-    name = f"{language.say(place.panel.title)}: {title}"
-    heading = tag("h4", title) if len(place.drawn) > 1 or title != language.say(place.panel.title) else None
+    title, panel = language.say(one.plot.title), language.say(place.panel.title)
+    heading = tag("h4", title) if len(place.drawn) > 1 or title != panel else None
+    name = title if title == panel else f"{panel}: {title}"
     at = place.panel.plots.index(one.plot)
-    canvas = tag("canvas", tabindex=0, role="img", aria_label=name)
+    canvas = tag("canvas", tabindex=0, role="slider", aria_label=name)
     return tag("div", heading, tag("p", class_="keys"), canvas, class_="plot", data_plot=f"{place.panel.id}.{at}")
 
 

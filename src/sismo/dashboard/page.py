@@ -22,7 +22,23 @@ from sismo.report.language import Language
 
 ASSETS = Path(__file__).parent / "assets"
 
-SCRIPTS = ("words", "decode", "axes", "colours", "state", "lines", "heat", "marks", "chart", "strip", "page", "live")
+SCRIPTS = (
+    "words",
+    "decode",
+    "axes",
+    "colours",
+    "state",
+    "lines",
+    "heat",
+    "marks",
+    "legend",
+    "moves",
+    "chart",
+    "strip",
+    "path",
+    "page",
+    "live",
+)
 """Parts of the script in the order in which they need each other."""
 
 
@@ -54,7 +70,7 @@ def render(
         picture(document, language),
         grid(drawing.shown, document.step_unit, language),
         causes(document, language),
-        reading(document, run, language, drawing.left),
+        reading(document, run, language, drawing.whole),
         tag("script", data(facts), type="application/json", id="facts"),
         tag("script", raw(drawing.packed.text), type="text/plain", id="series"),
     )
@@ -106,8 +122,7 @@ def _words(language: Language) -> dict[str, str]:
         "to": word("to"),
         "log": word("log axis"),
         "series": word("{count} series; dark is low, bright is high"),
-        "whole": word("every step is drawn here"),
-        "outline": word("outline: lowest and highest of each stretch"),
+        "outline": word("outline: lowest and highest"),
         "stale": word("The server is gone; this is the last state."),
         "code": language.code,
     }

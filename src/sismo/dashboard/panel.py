@@ -16,11 +16,16 @@ Limits = Mapping[str, float]
 
 
 class Line(NamedTuple):
-    """A value that a rule compares with, drawn across a plot. ``bad`` is the side that alarms: ``above``, ``below`` or none."""
+    """A value that a rule compares with, drawn across a plot.
+
+    ``bad`` is the side that alarms: ``above``, ``below`` or none. ``until`` is the last step that the rule looks at, where it looks at the
+    start of a run only.
+    """
 
     label: Text
     value: float
     bad: str = ""
+    until: int | None = None
 
 
 def no_lines(run: Run, limits: Limits) -> list[Line]:

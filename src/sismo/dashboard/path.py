@@ -26,7 +26,7 @@ def picture(document: PostMortem, language: Language) -> Markup:
     leads = _leading(document)
     trees = [_tree(list(items), leads, language) for _, items in groupby(document.walk, key=lambda item: item.id[:1])]
     legend = tag("p", *(_key(answer, language) for answer in ("yes", "no", "unknown")), class_="legend")
-    chosen = tag("div", *_first_shown(document, leads, language), class_="chosen", id="chosen", aria_live="polite")
+    chosen = tag("div", *_first_shown(document, leads, language), class_="chosen", id="chosen", tabindex=-1, aria_live="polite")
     every = tag("details", tag("summary", language.word("All questions, with what they rest on")), *_questions(document, language))
     heading = tag("h2", language.word("The path"), id="path-title")
     return tag(
@@ -72,6 +72,9 @@ def _tree(items: Sequence[WalkItem], leads: set[str], language: Language) -> Mar
     ]  # fmt: skip
     height = _TOP + _ROW * len(rows)
     parts = [tag("line", x1=_SPINE, x2=_SPINE, y1=_TOP, y2=height - _ROW + 28, class_="rail")]
+    walked = [place for place, (_, chunk) in enumerate(rows) if any(item.id in leads for item in chunk)]
+    if walked:
+        parts.append(tag("line", x1=_SPINE, x2=_SPINE, y1=_TOP, y2=_TOP + walked[-1] * _ROW + 28, class_="rail walked"))
     for place, (name, chunk) in enumerate(rows):
         parts += _row(language.say(name), chunk, _TOP + place * _ROW, leads, language)
     label = language.fill("{count} questions", count=len(items))
@@ -88,7 +91,10 @@ def _row(name: str, chunk: Sequence[WalkItem], top: int, leads: set[str], langua
     shown = name if len(name) <= _LABEL else name[: _LABEL - 1] + "…"
     yield tag("text", shown, x=_FIRST - _RADIUS, y=top + 11, class_="section")
     yield tag("line", x1=_SPINE, x2=_FIRST + _GAP * (len(chunk) - 1), y1=middle, y2=middle, class_="rail")
-    yield tag("circle", cx=_SPINE, cy=middle, r=3, class_="stop")
+    last = max((place for place, item in enumerate(chunk) if item.id in leads), default=None)
+    if last is not None:
+        yield tag("line", x1=_SPINE, x2=_FIRST + _GAP * last, y1=middle, y2=middle, class_="rail walked")
+    yield tag("circle", cx=_SPINE, cy=middle, r=3, class_="stop" if last is None else "stop walked")
     for place, item in enumerate(chunk):
         yield _node(item, _FIRST + _GAP * place, middle, leads, language)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from sismo.dashboard.markup import Markup, tag
+from sismo.dashboard.sampling import Whole
 from sismo.postmortem import PostMortem
 from sismo.records.types import Run
 from sismo.report.language import Language
@@ -16,12 +17,12 @@ _ROWS = 400
 """Rows of a table at most: a log with ten thousand metrics is still one page."""
 
 
-def reading(document: PostMortem, run: Run, language: Language, left: int) -> Markup:
-    """The sections below the causes. ``left`` is how many flagged steps are not kept whole."""
+def reading(document: PostMortem, run: Run, language: Language, whole: Whole) -> Markup:
+    """The sections below the causes. ``whole`` says which flagged steps are drawn in full."""
     return tag(
         "section",
         _unchecked(document, language),
-        _notes(document, language, left),
+        _notes(document, language, whole),
         tag("details", tag("summary", language.word("Manifest")), _table(_manifest(run))),
         tag("details", tag("summary", language.word("Channels")), _channels(run, language)),
         class_="reading",
@@ -39,10 +40,20 @@ def _unchecked(document: PostMortem, language: Language) -> Markup:
     return tag("div", tag("h2", language.word("Not checked")), tag("ul", *(tag("li", how, ": ", tag("code", what)) for how, what in rows)))
 
 
-def _notes(document: PostMortem, language: Language, left: int) -> Markup:
+def _notes(document: PostMortem, language: Language, whole: Whole) -> Markup:
     notes = list(dict.fromkeys(language.say(note) for note in document.notes))
-    if left:
-        notes.append(language.word("Some flagged steps are drawn from the outline only: the page would have grown too large."))
+    if whole.partly:
+        said = language.fill(
+            "Around {count} flagged steps only the loss, the LR, the gradient norm and what is flagged are drawn row by row; "
+            "with every channel the page would be too large.",
+            count=whole.partly,
+        )
+        notes.append(said)
+    if whole.left:
+        said = language.fill(
+            "Around {count} flagged steps only the outline is drawn; row by row the page would be too large.", count=whole.left
+        )
+        notes.append(said)
     return (
         tag("div", tag("h2", language.word("Notes on the reading")), tag("ul", *(tag("li", note) for note in notes))) if notes else Markup()
     )

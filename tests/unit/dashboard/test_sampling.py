@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sismo.dashboard.sampling import AROUND, overview, thinned, windows
+from sismo.dashboard.sampling import AROUND, Flag, overview, spans, thinned, whole
 from sismo.records.types import Series
 
 
@@ -42,20 +42,48 @@ def test_all_lost_is_kept_as_lost() -> None:
     assert bool(np.isnan(np.full(10_000, np.nan)[overview(np.full(10_000, np.nan), 50)]).all())
 
 
+def long(channel: str, rows: int = 200_000) -> Series:
+    return Series(channel, np.arange(rows), noise(rows))
+
+
+def covered(series: Series, centres: np.ndarray, step: int) -> bool:
+    return set(range(step - AROUND, step + AROUND + 1)) <= set(thinned(series, 100, centres).steps.tolist())
+
+
 def test_the_steps_around_a_flagged_one_are_whole() -> None:
-    series = Series("loss/train", np.arange(200_000), noise(200_000))
-    kept, left = windows([5_000, 100_000, 100_300], [series], 10_000)
-    assert left == 0
-    steps = set(thinned(series, 100, kept).steps.tolist())
-    for step in (5_000, 100_000, 100_300):
-        assert set(range(step - AROUND, step + AROUND + 1)) <= steps
+    series = long("loss/train")
+    found = whole([Flag(5_000), Flag(100_000), Flag(100_300)], [series], 10_000)
+    assert (found.everywhere, found.partly, found.left) == ([5_000, 100_000, 100_300], 0, 0)
+    assert all(covered(series, found.centres[0], step) for step in (5_000, 100_000, 100_300))
+
+
+def test_what_a_flag_is_about_is_whole_before_everything_else_is() -> None:
+    layers = [long(f"act_mean_abs/{layer}") for layer in range(20)]
+    series = [long("loss/train"), *layers]
+    steps = range(10_000, 190_000, 10_000)
+    found = whole([Flag(step, "act_mean_abs/7") for step in steps], series, 80_000)
+    assert found.left == 0
+    assert found.everywhere == [10_000, 20_000]
+    assert found.partly == len(steps) - 2
+    assert all(covered(series[place], found.centres[place], step) for place in (0, 8) for step in steps)
+    assert not covered(layers[0], found.centres[1], 150_000)
+
+
+def test_windows_that_overlap_cost_their_rows_once() -> None:
+    found = whole([Flag(step) for step in range(10_000, 12_000, 10)], [long("loss/train")], 3_100)
+    assert (len(found.everywhere), found.left) == (200, 0)
+    assert spans(found.everywhere) == [(9_500, 12_490)]
 
 
 def test_the_first_flagged_steps_win_when_the_budget_ends() -> None:
-    series = Series("loss/train", np.arange(1_000_000), noise(1_000_000))
-    kept, left = windows(range(900_000, 0, -10_000), [series], 5_500)
-    assert [(low + high) // 2 for low, high in kept] == [860_000, 870_000, 880_000, 890_000, 900_000]
-    assert left > 0
+    found = whole([Flag(step) for step in range(900_000, 0, -10_000)], [long("loss/train", 1_000_000)], 5_500)
+    assert found.everywhere == [860_000, 870_000, 880_000, 890_000, 900_000]
+    assert (found.partly, found.left) == (0, 85)
+
+
+def test_a_hundred_thousand_flags_do_not_cost_seconds() -> None:
+    found = whole((Flag(step, "loss_scale") for step in range(100_000)), [long("loss/train")], 700_000)
+    assert len(found.everywhere) + found.left == 100_000
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7])

@@ -23,13 +23,14 @@ function wantsLog(plot, roles) {
   return positive > 0 && positive >= POSITIVE * count && high / low >= LOG_RATIO;
 }
 
-function makeScale(low, high, log, bounds) {
+// ``room`` is the share of the range that is left free on both sides.
+function makeScale(low, high, log, bounds, room = 0.06) {
   if (log) {
     const [a, b] = [Math.log10(low), Math.log10(high)];
-    const pad = Math.max((b - a) * 0.06, 0.02);
+    const pad = room && Math.max((b - a) * room, 0.02);
     return { log, low: a - pad, high: b + pad, place: (value) => (value > 0 ? Math.log10(value) : a - pad) };
   }
-  let pad = (high - low) * 0.06;
+  let pad = (high - low) * room;
   if (!(pad > 0)) pad = Math.abs(high) * 0.1 || 1;
   let [a, b] = [low - pad, high + pad];
   if (bounds) [a, b] = [Math.min(bounds[0], low), Math.max(bounds[1], high)];

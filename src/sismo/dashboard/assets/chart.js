@@ -1,4 +1,4 @@
-// One plot on its canvas: axes, curves or heat map, marks, crosshair, and the ways to move it.
+// One plot on its canvas: axes, curves or heat map, thresholds, marks and crosshair.
 
 class Chart {
   constructor(frame, plot, roles) {
@@ -8,12 +8,20 @@ class Chart {
     this.plot = plot;
     this.roles = roles;
     this.own = roles.filter((role) => !role.under);
+    this.under = roles.filter((role) => role.under);
+    this.pair = new Map(this.under.map((role) => [role.channel, role]));
+    this.alone = this.under.filter((role) => !this.own.some((one) => one.channel === role.channel));
+    this.readout = element("div", "readout");
+    this.readout.setAttribute("aria-hidden", "true"); // whoever hears the page is told by speak()
+    frame.append(this.readout);
     this.log = wantsLog(plot, roles);
+    this.lines = [];
     this.visible = true;
     this.stale = false;
     this.drag = null;
-    this.canvas.classList.toggle("tall", plot.heat && this.own.length > 24);
-    this.listen();
+    this.canvas.classList.toggle("tall", plot.heat && roles.length > 24);
+    listenTo(this);
+    this.speak();
   }
 
   layout() {
@@ -48,34 +56,36 @@ class Chart {
     const { box, plot } = this;
     const colours = app.colours;
     const xOf = (step) => this.xOf(step);
-    if (plot.heat) this.scale = heatScale(this.own, this.log);
-    else this.scale = this.lineScale();
+    this.scale = plot.heat ? heatScale(plot, this.roles, this.log) : this.lineScale();
     const scale = this.scale;
     const yOf = (value) => box.top + box.height * (1 - (scale.place(value) - scale.low) / (scale.high - scale.low));
     this.drawSteps(context, colours);
-    if (!plot.heat && scale) this.drawValues(context, scale, colours);
+    if (plot.heat) {
+      this.bands = heatBands(this, box);
+      for (const band of this.bands) drawHeat(context, plot, band, box, scale, xOf, colours);
+    } else if (scale) this.drawValues(context, scale, colours);
     context.save();
     context.beginPath();
     context.rect(box.left - 1, box.top - 1, box.width + 2, box.height + 2);
     context.clip();
     drawChosen(context, plot.panel, box, xOf, colours);
-    if (plot.heat) {
-      context.restore();
-      context.save();
-      drawHeat(context, plot, this.own, box, scale, xOf, colours);
-    } else {
-      traceLost(context, this.roles, box, xOf, colours);
-      if (scale) {
-        drawThresholds(context, this.lines, box, yOf, colours);
-        this.roles.filter((role) => role.under).forEach((role, place) => this.stroke(context, role, place, xOf, yOf));
-        this.own.forEach((role, place) => this.stroke(context, role, place, xOf, yOf));
-      }
-    }
-    drawMarks(context, marksOf(plot.panel), box, xOf, colours);
+    if (!plot.heat) this.drawCurves(context, xOf, yOf);
+    drawMarks(context, marksOf(plot.panel), box, xOf, colours, plot.alarm);
     drawAlarm(context, plot.alarm, box, xOf, colours);
     context.restore();
     this.drawHover(context, xOf, yOf, colours);
-    this.showKeys();
+    showKeys(this);
+    showReadout(this);
+  }
+
+  drawCurves(context, xOf, yOf) {
+    traceLost(context, this.own, this.box, xOf, app.colours);
+    if (!this.scale) return;
+    drawThresholds(context, this.lines, this.box, xOf, yOf, app.colours);
+    for (const role of this.under) this.stroke(context, role, xOf, yOf);
+    // Where curves lie on each other the one with fewer rows has to be on top to be seen, and then the first.
+    const order = [...this.own].reverse().sort((a, b) => b.rows - a.rows);
+    for (const role of order) this.stroke(context, role, xOf, yOf);
   }
 
   lineScale() {
@@ -86,28 +96,29 @@ class Chart {
     return makeScale(Math.min(...values), Math.max(...values), this.log, this.plot.bounds);
   }
 
-  colour(place) {
-    return seriesColour(place, this.own.length, app.colours);
+  // The colour of a series; a baseline has that of the series that it lies under.
+  colour(role) {
+    const place = this.own.findIndex((one) => one.channel === role.channel);
+    return place < 0 ? app.colours.muted : seriesColour(place, this.own.length, app.colours);
   }
 
-  stroke(context, role, place, xOf, yOf) {
+  stroke(context, role, xOf, yOf) {
     context.save();
-    context.strokeStyle = this.colour(place);
+    context.strokeStyle = this.colour(role);
     context.lineJoin = "round";
-    context.lineWidth = role.under ? 1 : 1.4;
+    context.lineWidth = role.under ? 1.2 : 1.4;
     if (role.under) {
-      context.strokeStyle = app.colours.muted;
-      context.globalAlpha = 0.75;
+      context.globalAlpha = 0.8;
       context.setLineDash([4, 3]);
     }
     trace(context, role, this.box, this.scale, xOf, yOf);
     context.restore();
-    if (role.rows < 40 && !role.under) this.dots(context, role, place, xOf, yOf);
+    if (role.rows < 40 && !role.under) this.dots(context, role, xOf, yOf);
   }
 
   // Few rows (an evaluation every so many steps) are points that were measured, and are shown as such.
-  dots(context, role, place, xOf, yOf) {
-    context.fillStyle = this.colour(place);
+  dots(context, role, xOf, yOf) {
+    context.fillStyle = this.colour(role);
     role.values.forEach((value, i) => {
       if (!Number.isFinite(value)) return;
       context.beginPath();
@@ -165,123 +176,27 @@ class Chart {
       context.fillRect(Math.min(this.drag.x, this.drag.now), box.top, Math.abs(this.drag.now - this.drag.x), box.height);
     }
     if (this.plot.heat || !this.scale) return;
-    this.own.forEach((role, place) => {
+    for (const role of this.own) {
       const at = nearest(role, app.hover.step);
-      if (at < 0 || !Number.isFinite(role.values[at])) return;
-      context.fillStyle = this.colour(place);
+      if (at < 0 || !Number.isFinite(role.values[at])) continue;
+      context.fillStyle = this.colour(role);
       context.beginPath();
       context.arc(xOf(role.steps[at]), yOf(role.values[at]), 3, 0, 2 * Math.PI);
       context.fill();
-    });
-  }
-
-  // The legend; with a step under the pointer the value of each series there.
-  showKeys() {
-    const parts = this.plot.heat ? this.heatKeys() : this.lineKeys();
-    if (this.log) parts.push(element("span", "axis", app.words.log));
-    this.keys.replaceChildren(...parts);
-  }
-
-  lineKeys() {
-    const parts = app.hover ? [element("span", "at", `${app.facts.unit} ${stepText(app.hover.step)}`)] : [];
-    this.own.forEach((role, place) => parts.push(this.key(role, this.colour(place), role.label)));
-    for (const role of this.roles.filter((one) => one.under)) parts.push(this.key(role, app.colours.muted, `${app.words.baseline} ${role.label}`));
-    return parts;
-  }
-
-  key(role, colour, name) {
-    const key = element("span", role.under ? "key under" : "key");
-    const swatch = element("i");
-    swatch.style.background = colour;
-    key.append(swatch, name);
-    if (app.hover) key.append(" ", element("b", "", this.valueAt(role, app.hover.step)));
-    return key;
-  }
-
-  valueAt(role, step) {
-    const at = nearest(role, step);
-    if (at < 0) return "–";
-    const there = role.steps[at];
-    const text = number(role.values[at]);
-    return Math.abs(there - step) < 0.5 ? text : `${text} @ ${stepText(there)}`;
-  }
-
-  heatKeys() {
-    const parts = [element("span", "", app.words.series.replace("{count}", this.own.length)), rampKey(this.plot, this.scale)];
-    if (app.hover && app.hover.chart === this && this.hoverY !== null) {
-      const row = Math.floor(((this.hoverY - this.box.top) / this.box.height) * this.own.length);
-      const role = this.own[Math.max(0, Math.min(this.own.length - 1, row))];
-      parts.push(element("b", "", `${role.label}: ${this.valueAt(role, app.hover.step)} (${app.facts.unit} ${stepText(app.hover.step)})`));
     }
-    for (const line of this.plot.lines) parts.push(element("span", "limit", `${line.label}: ${number(line.value)}`));
-    return parts;
   }
 
-  listen() {
+  // What a screen reader says of the plot: it is a slider over the steps, and its text is what the curves show there.
+  speak() {
+    const step = Math.round(app.hover?.step ?? app.view[1]);
+    const spoken = this.own.slice(0, SPOKEN).map((role) => `${role.label} ${valueAt(role, step)}`);
+    if (this.own.length > SPOKEN) spoken.push("…");
     const { canvas } = this;
-    const placeOf = (event) => event.offsetX;
-    canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || event.pointerType === "touch") return;
-      canvas.setPointerCapture(event.pointerId);
-      const x = placeOf(event);
-      this.drag = { x, now: x, zooming: !event.shiftKey, view: [...app.view] };
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      const x = placeOf(event);
-      this.hoverY = event.offsetY;
-      if (this.drag) {
-        this.drag.now = x;
-        const [low, high] = this.drag.view;
-        const by = ((this.drag.x - x) / this.box.width) * (high - low);
-        if (!this.drag.zooming) setView(low + by, high + by);
-      }
-      setHover(Math.round(Math.max(app.full[0], Math.min(app.full[1], this.stepAt(x)))), this);
-    });
-    const end = () => {
-      const drag = this.drag;
-      this.drag = null;
-      if (drag?.zooming && Math.abs(drag.now - drag.x) > 5) {
-        const ends = [this.stepAt(drag.x), this.stepAt(drag.now)].sort((a, b) => a - b);
-        setView(ends[0], ends[1]);
-      }
-    };
-    canvas.addEventListener("pointerup", end);
-    canvas.addEventListener("pointercancel", end);
-    canvas.addEventListener("pointerleave", () => this.drag ?? setHover(null));
-    canvas.addEventListener("dblclick", () => setView(...app.full));
-    canvas.addEventListener("wheel", (event) => this.wheel(event, placeOf(event)), { passive: false });
-    canvas.addEventListener("keydown", (event) => moveByKey(event));
-  }
-
-  // A plain wheel scrolls the page, as everywhere; with Ctrl it zooms, and sideways it moves.
-  wheel(event, x) {
-    if (event.ctrlKey || event.metaKey) zoomBy(event.deltaY > 0 ? 1.25 : 0.8, this.stepAt(x));
-    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) panBy(event.deltaX / this.box.width);
-    else return;
-    event.preventDefault();
+    canvas.setAttribute("aria-valuemin", app.full[0]);
+    canvas.setAttribute("aria-valuemax", app.full[1]);
+    canvas.setAttribute("aria-valuenow", step);
+    canvas.setAttribute("aria-valuetext", `${app.facts.unit} ${stepText(step)}: ${spoken.join(", ")}`);
   }
 }
 
-// The keys that every canvas takes.
-function moveByKey(event) {
-  const actions = {
-    ArrowLeft: () => (event.shiftKey ? panBy(-0.25) : moveHover(-1)),
-    ArrowRight: () => (event.shiftKey ? panBy(0.25) : moveHover(1)),
-    "+": () => zoomBy(0.5, app.hover?.step),
-    "=": () => zoomBy(0.5, app.hover?.step),
-    "-": () => zoomBy(2, app.hover?.step),
-    Home: () => setView(...app.full),
-    Escape: () => setHover(null),
-  };
-  const action = actions[event.key];
-  if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-  action();
-  event.preventDefault();
-}
-
-function moveHover(direction) {
-  const [low, high] = app.view;
-  const by = Math.max(1, Math.round((high - low) / 100));
-  const from = app.hover?.step ?? Math.round((low + high) / 2);
-  setHover(Math.min(high, Math.max(low, from + direction * by)), null);
-}
+const SPOKEN = 12; // series that are read out; nobody listens to a hundred

@@ -21,9 +21,12 @@ function themeColours() {
   return found;
 }
 
+// Shares of the ramp that stand out from the paper: WCAG asks for a contrast of 3 to 1.
+const RAMP = { light: [0, 0.55], dark: [0.42, 1] };
+
 // A few series get colours that are told apart; many layers get a ramp, so that depth can be read.
 function seriesColour(place, count, colours) {
   if (count <= colours.lines.length) return colours.lines[place];
-  const share = place / Math.max(count - 1, 1);
-  return `rgb(${viridis(colours.dark ? 0.25 + 0.75 * share : 0.85 * share).join(",")})`;
+  const [low, high] = colours.dark ? RAMP.dark : RAMP.light;
+  return `rgb(${viridis(low + ((high - low) * place) / (count - 1)).join(",")})`;
 }

@@ -70,7 +70,6 @@ function trace(context, role, box, scale, xOf, yOf) {
 function traceLost(context, roles, box, xOf, colours) {
   const spans = [];
   for (const role of roles) {
-    if (role.under) continue;
     const [from, to] = visibleRows(role, app.view[0], app.view[1]);
     let start = null;
     for (let i = from; i <= to; i += 1) {
@@ -118,42 +117,51 @@ function hatch(context, colour) {
   return context.createPattern(hatches.get(colour), "repeat");
 }
 
-// Thresholds. One that is far outside what is in view would flatten the curves, so it is left out.
+// Thresholds. One that is far outside what is in view would flatten the curves, so it is left out, as is one of the start out of view.
 function nearLines(plot, range, log) {
   const place = (value) => (log ? Math.log10(value) : value);
-  if (!range) return plot.lines;
+  const inView = plot.lines.filter((line) => line.until === null || line.until >= app.view[0]);
+  if (!range) return inView;
   const [low, high] = [place(range[0]), place(range[1])];
   const room = Math.max((high - low) * 0.7, log ? 0.3 : 0);
-  return plot.lines.filter((line) => (!log || line.value > 0) && place(line.value) >= low - room && place(line.value) <= high + room);
+  return inView.filter((line) => (!log || line.value > 0) && place(line.value) >= low - room && place(line.value) <= high + room);
 }
 
-function drawThresholds(context, lines, box, yOf, colours) {
+const STUB = 26; // pixels that a threshold of the start has at least, to be seen
+
+function drawThresholds(context, lines, box, xOf, yOf, colours) {
   context.save();
   context.font = "11px system-ui, sans-serif";
   for (const line of lines) {
     const y = Math.round(yOf(line.value)) + 0.5;
+    const start = line.until !== null;
+    const width = start ? Math.min(box.width, Math.max(xOf(line.until) - box.left, STUB)) : box.width;
     if (line.bad) {
-      context.globalAlpha = 0.07;
+      context.globalAlpha = start ? 0.16 : 0.07;
       context.fillStyle = colours.limit;
-      if (line.bad === "above") context.fillRect(box.left, box.top, box.width, Math.max(0, y - box.top));
-      else context.fillRect(box.left, y, box.width, Math.max(0, box.top + box.height - y));
+      if (line.bad === "above") context.fillRect(box.left, box.top, width, Math.max(0, y - box.top));
+      else context.fillRect(box.left, y, width, Math.max(0, box.top + box.height - y));
       context.globalAlpha = 1;
     }
     context.strokeStyle = colours.limit;
     context.setLineDash([5, 4]);
     context.beginPath();
     context.moveTo(box.left, y);
-    context.lineTo(box.left + box.width, y);
+    context.lineTo(box.left + width, y);
     context.stroke();
-    const under = y < box.top + 16;
-    context.fillStyle = colours.limit;
-    context.textAlign = "right";
-    context.lineWidth = 3;
     context.setLineDash([]);
-    context.strokeStyle = colours.surface;
-    context.strokeText(line.label, box.left + box.width - 4, under ? y + 13 : y - 4);
-    context.fillText(line.label, box.left + box.width - 4, under ? y + 13 : y - 4);
-    context.lineWidth = 1;
+    if (start) nameLine(context, line.label, "left", box.left + width + 5, y + 4, colours);
+    else nameLine(context, line.label, "right", box.left + box.width - 4, y < box.top + 16 ? y + 13 : y - 4, colours);
   }
   context.restore();
+}
+
+function nameLine(context, label, align, x, y, colours) {
+  context.fillStyle = colours.limit;
+  context.strokeStyle = colours.surface;
+  context.textAlign = align;
+  context.lineWidth = 3;
+  context.strokeText(label, x, y);
+  context.fillText(label, x, y);
+  context.lineWidth = 1;
 }

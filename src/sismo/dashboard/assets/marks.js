@@ -25,7 +25,13 @@ function marksOf(panel) {
   });
 }
 
-function drawMarks(context, marks, box, xOf, colours) {
+const SIGN = 11; // pixels that a sign takes
+
+// Signs of several kinds at one place are stacked, and under the flag of the alarm.
+function drawMarks(context, marks, box, xOf, colours, alarm = null) {
+  const stacks = new Map();
+  const placeOf = (at, x) => `${at} ${Math.round(x / SIGN)}`;
+  if (alarm !== null) for (const x of [xOf(alarm), xOf(alarm) + SIGN]) stacks.set(placeOf("top", x), ["flag"]);
   context.save();
   context.textAlign = "center";
   context.font = "11px system-ui, sans-serif";
@@ -42,7 +48,11 @@ function drawMarks(context, marks, box, xOf, colours) {
       context.stroke();
       context.setLineDash([]);
     }
-    context.fillText(shape.sign, x, shape.at === "top" ? box.top + 9 : box.top + box.height - 3);
+    const place = placeOf(shape.at, x);
+    const stack = stacks.get(place) ?? [];
+    if (!stack.includes(mark.kind)) stacks.set(place, [...stack, mark.kind]);
+    const level = stacks.get(place).indexOf(mark.kind) * SIGN;
+    context.fillText(shape.sign, x, shape.at === "top" ? box.top + 9 + level : box.top + box.height - 3 - level);
   }
   context.restore();
 }

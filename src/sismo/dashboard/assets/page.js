@@ -15,6 +15,7 @@ async function boot() {
   app.strip = new Strip(document.getElementById("strip"), loss);
   document.getElementById("kinds").replaceChildren(...markLegend());
   listenButtons();
+  rove(document.querySelector("a.node.leads") ?? document.querySelector("a.node"));
   watchVisible();
   drawNow(false);
   document.documentElement.dataset.ready = performance.now().toFixed(0);
@@ -25,7 +26,7 @@ async function boot() {
 function makeCharts() {
   return app.facts.plots.map((plot, place) => {
     const frame = [...document.querySelectorAll("[data-plot]")].find((one) => one.dataset.plot === `${plot.panel}.${plot.at}`);
-    return new Chart(frame, plot, app.facts.series.filter((role) => role.plot === place));
+    return new Chart(frame, plot, app.facts.series.filter((role) => role.plot === place && role.rows));
   });
 }
 
@@ -59,14 +60,8 @@ function listenButtons() {
   });
 }
 
-// One listener for all evidence and all nodes: those that a question is shown with come and go.
+// One listener for all evidence: that of the question that is shown comes and goes.
 document.addEventListener("click", (event) => {
-  const node = event.target.closest("a.node");
-  if (node) {
-    event.preventDefault();
-    showQuestion(node);
-    return;
-  }
   const button = event.target.closest("button.zoom");
   if (button) zoomToEvidence(button);
 });
@@ -79,17 +74,6 @@ function zoomToEvidence(button) {
   const target = document.getElementById(`panel-${panel}`) ?? document.querySelector(".navigator");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
-}
-
-function showQuestion(node) {
-  for (const other of document.querySelectorAll("a.node.on")) other.classList.remove("on");
-  node.classList.add("on");
-  const question = document.getElementById(node.getAttribute("href").slice(1));
-  const copy = question.cloneNode(true);
-  copy.removeAttribute("id");
-  document.getElementById("chosen").replaceChildren(...copy.childNodes);
-  const { start, end, panel } = node.dataset;
-  if (start !== undefined) zoomTo(Number(start), end === undefined ? null : Number(end), panel);
 }
 
 const root = document.documentElement;

@@ -67,13 +67,13 @@ function showRange() {
   const output = document.getElementById("range");
   if (!output) return;
   const [low, high] = app.view;
-  const whole = low <= app.full[0] && high >= app.full[1];
   output.textContent = `${app.facts.unit} ${stepText(Math.ceil(low))} ${app.words.to} ${stepText(Math.floor(high))}`;
-  output.title = kept(low, high) || whole === false ? (kept(low, high) ? app.words.whole : app.words.outline) : "";
+  if (app.strip) app.strip.speak(output.textContent);
   document.documentElement.dataset.view = `${low} ${high}`;
 }
 
-function kept(low, high) {
-  const thinned = app.facts.series.some((role) => role.rows < role.of);
-  return !thinned || app.facts.whole.some(([from, to]) => from <= low && high <= to);
+// Whether every row of a series in view is drawn, and not only its outline.
+function wholeIn(role, [low, high]) {
+  if (role.rows === role.of) return true;
+  return (role.whole ?? app.facts.whole).some(([from, to]) => from <= low && high <= to);
 }

@@ -18,7 +18,7 @@ class Strip {
       this.drag = null;
     });
     canvas.addEventListener("dblclick", () => setView(...app.full));
-    canvas.addEventListener("keydown", (event) => moveByKey(event));
+    canvas.addEventListener("keydown", moveByKey);
   }
 
   stepAt(x) {
@@ -34,6 +34,13 @@ class Strip {
   centre(x) {
     const half = (app.view[1] - app.view[0]) / 2;
     setView(this.stepAt(x) - half, this.stepAt(x) + half);
+  }
+
+  speak(text) {
+    this.canvas.setAttribute("aria-valuemin", app.full[0]);
+    this.canvas.setAttribute("aria-valuemax", app.full[1]);
+    this.canvas.setAttribute("aria-valuenow", Math.round((app.view[0] + app.view[1]) / 2));
+    this.canvas.setAttribute("aria-valuetext", text);
   }
 
   draw() {

@@ -20,7 +20,7 @@ def _start(run: Run, limits: Limits) -> list[Line]:
             levels.append(median(about))
     if factor is None or not levels or max(levels) <= 0:
         return []
-    return [Line(Text("{factor:.0f}× the level about step 100", {"factor": factor}), factor * max(levels), "above")]
+    return [Line(Text("{factor:.0f}× the level about step 100", {"factor": factor}), factor * max(levels), "above", 1)]
 
 
 def _near(run: Run, limits: Limits) -> list[Line]:

@@ -11,7 +11,7 @@ def _limits(run: Run, limits: Limits) -> list[Line]:
     clip = run.header.clip
     lines = [Line(Text("clipped at {clip:.4g}", {"clip": clip}), clip)] if clip and clip > 0 else []
     if high := limits.get("first-norm-high"):
-        lines.append(Line(Text("too high for a first step"), high, "above"))
+        lines.append(Line(Text("too high for a first step"), high, "above", until=1))
     return lines
 
 

@@ -14,9 +14,9 @@ def _start(run: Run, limits: Limits) -> list[Line]:
     series = run.get(LR)
     share = limits.get("lr-start-share")
     values = series.values[np.isfinite(series.values)] if series is not None else np.zeros(0)
-    if share is None or not values.size or float(values.max()) <= 0:
+    if series is None or share is None or not values.size or float(values.max()) <= 0:
         return []
-    return [Line(Text("a start above this is no warmup"), share * float(values.max()), "above")]
+    return [Line(Text("a start above this is no warmup"), share * float(values.max()), "above", int(series.steps[0]))]
 
 
 PANEL = Panel(
