@@ -1,8 +1,8 @@
 """Two runs side by side: where each series parts, and what was configured differently. Plain data; nothing is judged here.
 
 Two steps are told for each series. ``differs`` is the first row that is not the same number: with one seed and one code that is where
-something changed. ``parts`` is the first step from which the difference is larger than the noise of both, and stays: with two seeds only
-that one means anything.
+something changed. ``parts`` is the first step at which one run is where the other never is about that time, by more than either wanders of
+itself: with two seeds only that one means anything.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ from sismo.records.types import Run, Series, Values
 
 _SAME = 1e-9
 """Relative difference up to which two numbers are the same: what printing and reading a float may cost."""
-_WINDOW = 25
-"""Rows over which the difference must stay."""
-_SIGMA = 4.0
-"""The mean difference of a window over its standard error: 4 is passed once in 16,000 windows of noise."""
+_WINDOW, _SHARES = 25, (8, 40)
+"""Rows of a window mean: 25, or less where that is over an eighth of the rows, or more where it is under a fortieth."""
+_SIGMA, _FEW = 5.0, 80
+"""How far apart two window means must be, in units of their own wandering; more where there are few rows to know it from."""
 _LEVEL = 0.02
 """Share of the level that the difference must reach: less is not worth a line, however significant."""
+_REACH = 0.2
+"""How far from its place in time, as a share of it, a level of the other run still counts as the same: no seed falls as fast as another."""
+_LAGS = (1, 2, 4, 8, 16)
+_GRID = 2_000
+"""Windows that are looked at, at most: a run of a million rows is compared in as little time as one of thousands."""
 
 
 class Parting(NamedTuple):
@@ -108,21 +113,76 @@ def _parts(left: Values, right: Values) -> int | None:
 
 
 def _stays_apart(left: Values, right: Values) -> int | None:
-    window = min(_WINDOW, left.size)
+    """Position from which window means of one run are outside everything that the other one has about that time.
+
+    Neighbouring rows of a run resemble each other, so that the scatter from row to row says little about how far a window mean strays;
+    that is measured on the window means themselves, over several distances.
+    """
+    few, many = _SHARES
+    rows = left.size
+    window = max(min(_WINDOW, rows // few), rows // many)
     if window < 2:
         return None
-    gap = left - right
-    # The noise of both from row to row. A smooth series has none, and then the level alone decides.
-    noise = np.median(np.abs(np.diff(gap))) / 0.6745 / np.sqrt(2.0)
-    mean = _moving(gap, window)
-    level = np.maximum(_moving(np.abs(left), window), _moving(np.abs(right), window))
-    apart = (np.abs(mean) > _SIGMA * noise / np.sqrt(window)) & (np.abs(mean) > _LEVEL * level)
-    if not bool(apart.any()):
-        return None
-    first = int(np.argmax(apart))
-    # The window that is apart may begin in rows that are not yet: the parting is the first row of it that is off by itself.
-    own = np.abs(gap[first : first + window]) > np.maximum(_LEVEL * np.abs(left[first : first + window]), 2 * noise)
-    return first + int(np.argmax(own))
+    stride = max(1, rows // _GRID)
+    a, b = _moving(left, window)[::stride], _moving(right, window)[::stride]
+    step = max(1, window // stride)
+    noise = np.hypot(_wander(a, step), _wander(b, step)) * (1 + _FEW / rows)
+    level = np.maximum(_moving(np.abs(left), window), _moving(np.abs(right), window))[::stride]
+    apart = np.maximum(_outside(a, b, step), _outside(b, a, step)) > np.maximum(_SIGMA * noise, _LEVEL * level)
+    held = min(max(2, step // 2), apart.size)
+    found = np.flatnonzero(_moving(apart.astype(np.float64), held) > 1 - 0.5 / held)
+    return _beginning(left, right, int(found[0]) * stride, window) if found.size else None
+
+
+def _wander(means: Values, step: int) -> float:
+    """How far window means stray about their trend, as a standard deviation: the most of several distances.
+
+    From second differences, which a trend leaves alone, and from their lower third, which a jump or a spike leaves alone.
+    """
+    widths = [0.0]
+    for lag in (step * times for times in _LAGS):
+        if 2 * lag >= means.size or (lag > step and 7 * lag > means.size):
+            break
+        bends = np.abs(means[2 * lag :] - 2 * means[lag:-lag] + means[: -2 * lag])
+        widths.append(float(np.quantile(bends, 0.3)) / 0.3853 / 6**0.5)  # 0.3853 σ is the 0.3 quantile of |N(0, σ)|
+    return max(widths)
+
+
+def _outside(means: Values, other: Values, step: int) -> Values:
+    """How far each mean lies outside what the other run has within ``_REACH`` of its time; negative inside."""
+    place = np.arange(means.size)
+    reach = np.ceil(_REACH * (place + step)).astype(np.int64)
+    low, high = _extremes(other, np.maximum(place - reach, 0), np.minimum(place + reach, means.size - 1))
+    return np.maximum(means - high, low - means)
+
+
+def _extremes(values: Values, first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[Values, Values]:
+    """Lowest and highest value of each stretch ``first..last``: two stretches of a power of two cover any other."""
+    low, high = np.empty(first.size), np.empty(first.size)
+    powers = np.log2(last - first + 1).astype(np.int64)
+    lows = highs = values
+    for power in range(int(powers.max()) + 1):
+        if power:
+            half = 1 << (power - 1)
+            lows, highs = np.minimum(lows[:-half], lows[half:]), np.maximum(highs[:-half], highs[half:])
+        chosen = powers == power
+        ends = first[chosen], last[chosen] + 1 - (1 << power)
+        low[chosen] = np.minimum(lows[ends[0]], lows[ends[1]])
+        high[chosen] = np.maximum(highs[ends[0]], highs[ends[1]])
+    return low, high
+
+
+def _beginning(left: Values, right: Values, first: int, window: int) -> int:
+    """The row at which the two part, near the first window that is apart: where the mean of their difference changes the most."""
+    if first == 0:
+        early = np.abs(left - right)[:window] > _LEVEL * np.maximum(np.abs(left), np.abs(right))[:window]
+        return int(np.argmax(early))
+    start = max(0, first - window)
+    gap = (left - right)[start : first + 2 * window]
+    before = np.arange(1, gap.size)
+    total = np.cumsum(gap)
+    change = np.abs(total[:-1] - before * total[-1] / gap.size) / np.sqrt(before * (gap.size - before))
+    return start + 1 + int(np.argmax(change))
 
 
 def _moving(values: Values, window: int) -> Values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
@@ -38,6 +39,63 @@ def test_another_seed_differs_and_does_not_part(seed: int) -> None:
     found = parting(curve(0), curve(seed))
     assert found.differs == 0
     assert found.parts is None
+
+
+def correlated(rows: int, share: float, seed: int) -> np.ndarray:
+    """Noise of which each row keeps a share of the one before: a gradient norm keeps 0.9 and more."""
+    fresh = np.random.default_rng(seed).standard_normal(rows + 500) * np.sqrt(1 - share**2)
+    noise = np.empty(rows + 500)
+    now = 0.0
+    for row, push in enumerate(fresh):
+        now = share * now + push
+        noise[row] = now
+    return noise[500:]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("rows", [60, 300, 2_000])
+@pytest.mark.parametrize("width", [0.05, 0.3])
+def test_noise_that_remembers_is_no_parting(share: float, rows: int, width: float) -> None:
+    """Forty pairs of healthy runs, falling and level; one in a hundred may be unlucky."""
+    fall = 2 + 4 * (1 + np.arange(rows) / 50) ** -0.8
+    cried = [
+        parting(trend * np.exp(width * correlated(rows, share, seed)), trend * np.exp(width * correlated(rows, share, seed + 1_000))).parts
+        for seed in range(20)
+        for trend in (fall, np.ones(rows))
+    ]
+    assert sum(step is not None for step in cried) <= 1
+
+
+@pytest.mark.parametrize("rows", [300, 1_000, 5_000])
+def test_a_seed_that_falls_a_little_later_does_not_part(rows: int) -> None:
+    steps = np.arange(rows)
+    noise = np.random.default_rng(rows).standard_normal((2, rows))
+    early, late = (2 + 4 / (1 + np.exp((steps - when) / 15)) + 0.05 * noise[place] for place, when in enumerate((80, 95)))
+    assert parting(early, late).parts is None
+
+
+@pytest.mark.parametrize("share", [0.0, 0.9])
+def test_a_jump_is_found_in_noise_that_remembers(share: float) -> None:
+    trend = 2 + 4 * (1 + np.arange(2_000) / 50) ** -0.8
+    before, after = (trend * (1 + 0.05 * correlated(2_000, share, seed)) for seed in (1, 2))
+    after[1_200:] *= 1.6
+    assert abs((parting(before, after).parts or 0) - 1_200) <= 20
+
+
+def test_the_start_without_a_warmup_parts_at_once() -> None:
+    found = {one.channel: one.parts for one in compare(made.healthy(seed=7), made.no_warmup()).series}
+    assert found["lr/0"] == 0
+    assert (found["grad_norm/pre"] or 0) <= 6
+    assert found["dead_units/blocks.0"] is None
+
+
+def test_a_million_rows_are_compared_at_once() -> None:
+    rng = np.random.default_rng(0)
+    before, after = 2 + 0.1 * rng.standard_normal((2, 1_000_000))
+    after[700_000:] += 0.5
+    start = time.perf_counter()
+    assert abs((parting(before, after).parts or 0) - 700_000) <= 50
+    assert time.perf_counter() - start < 5
 
 
 def test_noise_does_not_hide_a_parting() -> None:
