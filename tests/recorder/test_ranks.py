@@ -1,7 +1,8 @@
-"""Two ranks under DDP and FSDP2, over gloo."""
+"""Two ranks under DDP and FSDP2, over gloo, and a recorder on one of them alone."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,21 +11,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sismo
 from sismo.records.reader import read_run
 
 pytestmark = pytest.mark.slow
 
 PROGRAM = """
-import math, sys
+import json, math, sys
 sys.path.insert(0, sys.argv[2])
 import torch, torch.distributed as dist
 from torch import nn
 from sismo.recorder import Recorder
 
+def whole(tensor):
+    return (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).detach().double().clone()
+
+def norm(tensors):
+    return math.sqrt(sum(float(tensor.square().sum()) for tensor in tensors))
+
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+model = nn.Sequential(nn.Linear(8, 17), nn.ReLU(), nn.Linear(17, 5))
 if sys.argv[3] == "ddp":
     model = nn.parallel.DistributedDataParallel(model)
 else:
@@ -37,37 +45,79 @@ with Recorder(model, optimizer, sys.argv[1], checksum_every=5) as recorder:
     for step in range(12):
         loss = model(torch.randn(6, 8, generator=generator)).square().mean()
         loss.backward()
-        norms = [p.grad.full_tensor() if hasattr(p.grad, "full_tensor") else p.grad for p in model.parameters()]
-        total = math.sqrt(sum(float(g.double().square().sum()) for g in norms))
-        if rank == 0:
-            print(total, flush=True)
+        gradients = norm([whole(one.grad) for one in model.parameters()])
+        before = [whole(one) for one in model.parameters()]
         optimizer.step()
+        update = norm([whole(one) - old for one, old in zip(model.parameters(), before)])
+        if rank == 0:
+            print(json.dumps({"grad_norm/pre": gradients, "weight_norm/0": norm(before), "update_ratio/0": update / norm(before)}), flush=True)
         optimizer.zero_grad()
+        if rank == 1 and step == 9 and sys.argv[3] == "ddp":
+            with torch.no_grad():
+                next(model.parameters()).view(-1)[0] += 1e-4
         recorder.step(loss * math.nan if rank == 1 and step >= 8 else loss)
     assert recorder.recording
 dist.barrier()
 dist.destroy_process_group()
 """
 
+ALONE = """
+import sys
+sys.path.insert(0, sys.argv[2])
+import torch, torch.distributed as dist
+from recorder.loops import build
+from sismo.recorder import Recorder
 
-@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
-def test_two_ranks(tmp_path: Path, kind: str) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(program)]
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+if rank == 0:
+    model, optimizer = build()
+    with Recorder(model, optimizer, sys.argv[1]) as recorder:
+        for step in range(60):
+            recorder.step(float(step))
+            dist.all_reduce(torch.ones(1))
+        assert recorder.recording
+else:
+    for step in range(60):
+        dist.all_reduce(torch.ones(1))
+dist.destroy_process_group()
+"""
+
+
+def run_two(tmp_path: Path, program: str, *arguments: str) -> str:
+    """What two ranks print."""
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(file)]
     done = subprocess.run(
-        [*command, str(tmp_path / "run"), str(Path(__file__).parents[1]), kind],
+        [*command, str(tmp_path / "run"), str(Path(__file__).parents[1]), *arguments],
         capture_output=True, text=True, timeout=240, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+def test_two_ranks(tmp_path: Path, kind: str) -> None:
+    expected = [json.loads(line) for line in run_two(tmp_path, PROGRAM, kind).splitlines()]
     run = read_run(tmp_path / "run")
     assert run.series["loss/train"].steps.tolist() == list(range(12))
     other = run.series["loss_rank/1"].values
     assert np.isfinite(run.series["loss_rank/0"].values).all()
     assert np.isfinite(other[:8]).all()
     assert np.isnan(other[8:]).all()
-    totals = [float(line) for line in done.stdout.split()]
-    norms = run.series["grad_norm/pre"]
-    np.testing.assert_allclose(norms.values, [totals[step] for step in norms.steps.tolist()], rtol=1e-4)
+    for channel in ("grad_norm/pre", "weight_norm/0", "update_ratio/0"):
+        series = run.series[channel]
+        np.testing.assert_allclose(series.values, [expected[step][channel] for step in series.steps.tolist()], rtol=1e-4)
+    report = sismo.diagnose(run)
+    said = {str(item.text) for cause in report.causes for item in cause.evidence if item.signal == "rank-nonfinite-first"}
+    assert said == {"rank 1 is non-finite first, at step 8"}
     if kind == "ddp":
-        assert {event.data["replicas"] for event in run.events_of("probe")} == {"agree"}
+        assert [event.data["replicas"] for event in run.events_of("probe")] == ["agree", "agree", "differ"]
+
+
+def test_a_recorder_on_one_rank_only_neither_waits_nor_disturbs(tmp_path: Path) -> None:
+    run_two(tmp_path, ALONE)
+    run = read_run(tmp_path / "run")
+    assert run.series["loss/train"].values.tolist() == list(range(60))
+    assert run.header.status == "completed"

@@ -32,7 +32,7 @@ from sismo.records.reader import read_run
 
 def test_every_handler_of_a_panel_is_a_moment_and_every_moment_is_used() -> None:
     model, optimizer = build()
-    panels = _panels(scene(model, optimizer, Shield(lambda error: None)), 0, across=False)
+    panels = _panels(scene(model, optimizer, Shield(lambda error: None)), everything=True)
     handlers = {name.removeprefix("on_") for panel in panels for name in dir(panel) if name.startswith("on_")}
     assert handlers == {moment.value for moment in Moment}
     assert all(panel.__doc__ and sys.modules[type(panel).__module__].__doc__.count("Cost") for panel in panels)  # pyright: ignore[reportOptionalMemberAccess]

@@ -1,7 +1,8 @@
 """How much is measured when: holds recording under a share of the step time.
 
 A job is done when there is credit for it. Credit grows with every step by ``budget`` times the step, and what sismo spent in that step is
-taken off. Jobs take turns, so that layers and matrices are spread over steps; the cost of a job is learnt by doing it.
+taken off. Jobs take turns, so that layers and matrices are spread over steps. What a job costs is learnt by doing it. Times, of jobs and
+of steps, are the shorter of the last two, as a process that was interrupted in between says nothing about the work.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ STEP_CAP = 0.04
 """Largest share of one step that the planned jobs may take."""
 FIRST_SHARE = 0.6
 """Part of the budget that the jobs which come first may take at every step."""
-_FORGET = 0.3
-"""Weight of the newest time in the running means."""
 _UNKNOWN = 1e-3
 """Seconds that a job is taken to need before it was ever done."""
 
@@ -38,7 +37,9 @@ class Cadence:
         self._in_step = in_step
         self._queue = deque(jobs)
         self._cost: dict[Job, float] = {}
+        self._last: dict[Job, float] = {}
         self._step_time = 0.0
+        self._last_step = 0.0
         self._credit = 0.0
         self._steps = 0
         self._spent = 0.0
@@ -56,10 +57,12 @@ class Cadence:
         self._trained += trained
         for job, cost in jobs.items():
             self._done[job.panel] = self._done.get(job.panel, 0) + 1
-            self._cost[job] = cost if job not in self._cost else (1 - _FORGET) * self._cost[job] + _FORGET * cost
+            self._cost[job] = min(cost, self._last.get(job, cost))
+            self._last[job] = cost
         # The first step of a process is no measure of the others.
         if self._steps > 1:
-            self._step_time = trained if not self._step_time else (1 - _FORGET) * self._step_time + _FORGET * trained
+            self._step_time = min(trained, self._last_step or trained)
+            self._last_step = trained
         if self.budget is not None:
             earned = AIM * self.budget * trained - (0.0 if free else own)
             self._credit = min(self._credit + earned, max(STEP_CAP * self._step_time, self._dearest()))

@@ -12,7 +12,8 @@ from torch import Tensor
 from sismo.recorder.lag import Lag, Landed, Piece
 from sismo.recorder.mirror import Mirror
 from sismo.recorder.panel import Draft, Panel
-from sismo.recorder.ranks import Ranks, combined, differ, no_channels
+from sismo.recorder.ranks import Ranks, Rows, combined, no_channels
+from sismo.recorder.replicas import Replicas
 from sismo.recorder.watch import Watch
 from sismo.records.channels import LOSS_VAL
 from sismo.records.reader import read_run
@@ -22,6 +23,8 @@ from sismo.records.writer import RunWriter
 
 _IDS = 20
 """Batches whose ids are remembered for when something goes wrong."""
+_WAIT, _WAIT_AFTER_CRASH = 10.0, 1.0
+"""Seconds that other ranks have to tell of their last steps when the run ends; after a crash they may wait for this one in vain."""
 
 
 class Journal:
@@ -32,12 +35,19 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, header: Header, ranks: Ranks, panels: Sequence[Panel], mirrors: Sequence[Mirror], *, zooms: bool
+        self,
+        path: Path,
+        header: Header,
+        ranks: Ranks,
+        replicas: Replicas,
+        panels: Sequence[Panel],
+        mirrors: Sequence[Mirror],
+        *,
+        zooms: bool,
     ) -> None:
-        self._ranks, self._panels, self._mirrors, self._zooms = ranks, panels, mirrors, zooms
+        self._ranks, self._replicas, self._panels, self._mirrors, self._zooms = ranks, replicas, panels, mirrors, zooms
         self._lag = Lag()
         self._ids: deque[tuple[int, Sequence[object]]] = deque(maxlen=_IDS)
-        self._replicas_differ = False
         self.watch = Watch(header)
         self.next_step = 0
         last = _last_step(path)
@@ -78,7 +88,7 @@ class Journal:
 
     def finish(self, cadence: Mapping[str, object], error: BaseException | None, step: int) -> None:
         """Waits for what is under way, and closes the run."""
-        self._advance(wait=True)
+        self._advance(wait=_WAIT if error is None else _WAIT_AFTER_CRASH)
         if self._writer is None:
             return
         said: dict[str, object] = {"cadence": cadence}
@@ -104,16 +114,16 @@ class Journal:
         config["sismo"] = {**(known if isinstance(known, dict) else {}), **said}
         self._writer.header = self._writer.header._replace(config=config)
 
-    def _advance(self, *, wait: bool = False) -> None:
-        for landed in self._lag.landed(wait=wait):
+    def _advance(self, *, wait: float = 0.0) -> None:
+        for landed in self._lag.landed(wait=bool(wait)):
             self._ranks.send(landed, alone=landed.late)
         for landed, rows in self._ranks.ready(wait=wait):
             self._write(landed, rows)
 
-    def _write(self, landed: Landed, rows: list[list[float]] | None) -> None:
+    def _write(self, landed: Landed, rows: Rows | None) -> None:
         if self._writer is None:
             return
-        values = combined(landed, rows)
+        values = combined(landed, rows, self._ranks.world)
         step = landed.step
         if landed.late:
             self._writer.row(step, values)
@@ -125,20 +135,13 @@ class Journal:
         if self._zooms:
             events += self.watch.see(step, values)
         if rows is not None:
-            events += self._compare(step, rows)
+            events += self._replicas.compare(step, rows, self._ranks.world)
         for event in events:
             self._writer.event(event)
         if self._ids and any(event.kind in ("zoom", "nonfinite") for event in events):
             for at, ids in self._ids:
                 self._writer.event(Event(at, "batch", {"ids": ids}))
             self._ids.clear()
-
-    def _compare(self, step: int, rows: list[list[float]]) -> list[Event]:
-        parted = differ(rows)
-        if parted is None or (parted and self._replicas_differ):
-            return []
-        self._replicas_differ = parted
-        return [Event(step, "probe", {"replicas": "differ" if parted else "agree"})]
 
 
 def _last_step(path: Path) -> int | None:

@@ -20,7 +20,7 @@ MAX_WAITING = 64
 
 
 class Piece(NamedTuple):
-    """Values on a device, and what turns them into channels. ``across`` adds them up over all ranks before that."""
+    """Values on a device, and what turns them into channels. ``across`` averages them over the ranks before that."""
 
     values: Tensor
     finish: Finish

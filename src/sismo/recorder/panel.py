@@ -44,7 +44,7 @@ class Draft:
             self._numbers[channel] = float(value)
 
     def vector(self, values: Tensor | Sequence[Tensor], finish: Finish, *, across: bool = False) -> None:
-        """Many values at once; ``finish`` makes channels of them when they are there, added up over the ranks if ``across``."""
+        """Many values at once; ``finish`` makes channels of them when they are there, averaged over the ranks if ``across``."""
         flat = values.detach().reshape(-1) if isinstance(values, Tensor) else gathered(values)
         self._pieces.append(Piece(flat, finish, across))
 
@@ -76,6 +76,8 @@ class Panel(ABC):
     """
 
     name: ClassVar[str]
+    everywhere: ClassVar[bool] = False
+    """Whether every rank is asked and not rank 0 alone. Where tensors are sharded, all panels are."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -49,6 +51,16 @@ class Scene:
         self.weights = _weights(self)
 
     @property
+    def sharded(self) -> bool:
+        """Whether other ranks hold a part of the weights."""
+        return any(sharded(weight.tensor) for weight in self.weights)
+
+    @property
+    def likeness(self) -> int:
+        """A number that ranks with the same model share."""
+        return zlib.crc32(repr([(weight.name, tuple(weight.tensor.shape)) for weight in self.weights]).encode())
+
+    @property
     def block_names(self) -> list[str]:
         """The blocks that have trained weights, in the order of the model."""
         return list(dict.fromkeys(weight.block for weight in self.weights))
@@ -92,6 +104,14 @@ def local(tensor: Tensor) -> Tensor:
     if tensor.is_sparse:
         tensor = tensor.coalesce().values()
     return tensor.detach()
+
+
+def shards(tensor: Tensor) -> int:
+    """Over how many ranks a tensor is spread: 1 for one that is whole on each."""
+    if not sharded(tensor):
+        return 1
+    placed: Any = tensor
+    return math.prod(placed.device_mesh.size(at) for at, placement in enumerate(placed.placements) if not placement.is_replicate())
 
 
 def sharded(tensor: Tensor) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import torch
 from torch import nn
 
 from sismo.errors import SismoError, UsageError
@@ -25,7 +24,8 @@ from sismo.recorder.journal import Journal
 from sismo.recorder.mirror import Mirror
 from sismo.recorder.panel import Draft, Panel
 from sismo.recorder.ranks import Ranks
-from sismo.recorder.scene import scene, sharded
+from sismo.recorder.replicas import Replicas
+from sismo.recorder.scene import scene
 from sismo.recorder.shield import Shield, log
 
 
@@ -51,7 +51,7 @@ class Recorder:
         scheduler, scaler, loader: what belongs into a checkpoint beside model and optimizers.
         first_step: the number of the first step; a continued run goes on after its last row without it.
         mirrors: places that get every row as well, see ``integrations``.
-        checksum_every: steps between comparisons of the replicas' weights, with several ranks.
+        checksum_every: steps within which all weights of the replicas are compared once, with several ranks.
 
     Raises ``UsageError`` for a model without parameters, an optimizer that holds none of them, or a folder that another process writes to.
     """
@@ -102,15 +102,15 @@ class Recorder:
         mirrors: Sequence[Mirror],
         checksum_every: int,
     ) -> None:
-        ranks = Ranks(2 * len(self._scene.weights))
-        across = ranks.on and any(sharded(weight.tensor) for weight in self._scene.weights)
-        self._panels = _panels(self._scene, ranks.rank, across=across)
+        ranks = Ranks(str(self.path), self._scene.likeness)
+        across = ranks.on and self._scene.sharded
+        self._panels = _panels(self._scene, everything=across or ranks.rank == 0)
         self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
         self._cadence = Cadence(budget, [job for panel in self._panels for job in panel.jobs()], in_step=across)
         header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
-        self._journal = Journal(self.path, header, ranks, self._panels, mirrors, zooms=not across)
+        self._replicas = Replicas(self._scene.weights, checksum_every if ranks.on and not across else 0)
+        self._journal = Journal(self.path, header, ranks, self._replicas, self._panels, mirrors, zooms=not across)
         self._step = self._journal.next_step if first_step is None else first_step
-        self._checksum_every = checksum_every if ranks.on and not across else 0
         self._checkpoints = None
         if save_every is not None and ranks.rank == 0:
             self._checkpoints = Checkpoints(self._scene, self.path, every=save_every, keep=keep, parts=self._parts)
@@ -202,12 +202,9 @@ class Recorder:
         self._scene.draft = Draft()
         if self._shield.autocast is not None:
             self._journal.computes_in(manifest.DTYPES.get(self._shield.autocast, ""))
-        sums = self._checksum_every and step % self._checksum_every == 0
-        self._journal.send(step, draft, ids, self._checksum() if sums else None)
+        self._journal.send(step, draft, ids, self._replicas.checksum(step))
         self._step = step + 1
-        written = self._checkpoints.step(step, self._journal.watch.healthy_for) if self._checkpoints else None
-        if written is not None:
-            self._journal.happened(step, "checkpoint", {"path": str(written)})
+        self._save(step)
         self._hooks.new_step()
         now = time.perf_counter()
         self._cadence.account(now - self._began, self._shield.elapsed(), draft.spent, free=self._was_full)
@@ -221,10 +218,17 @@ class Recorder:
         for panel in self._panels:
             panel.arm([job.part for job in chosen if job.panel == panel.name])
 
-    def _checksum(self) -> torch.Tensor:
-        # Sums of bits wrap round in 64 of them; 48 of those pass through a double whole.
-        total = torch.stack([_bits(weight.tensor.detach()).sum() for weight in self._scene.weights]).sum()
-        return total & 0xFFFFFFFFFFFF
+    def _save(self, step: int) -> None:
+        if self._checkpoints is None:
+            return
+        began = time.perf_counter()
+        written = self._checkpoints.step(step, self._journal.watch.healthy_for)
+        if written is not None:
+            self._journal.happened(step, "checkpoint", {"path": str(written)})
+            # Neither training nor recording.
+            took = time.perf_counter() - began
+            self._began += took
+            self._shield.leave_out(took)
 
     def _fell(self, error: BaseException) -> None:
         self._put_away()
@@ -240,19 +244,12 @@ class Recorder:
         self._hooks.take_down()
 
 
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    whole = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}[tensor.element_size()]
-    return tensor.contiguous().view(whole).long()
-
-
-def _panels(scene: Any, rank: int, *, across: bool) -> list[Panel]:
-    """Every panel that lies in ``panels/``; on other ranks than 0 only those that rank 0 cannot do without."""
+def _panels(scene: Any, *, everything: bool) -> list[Panel]:
+    """Every panel that lies in ``panels/``, or those only that every rank is asked about."""
     found: list[Panel] = []
     for module in sorted(pkgutil.iter_modules(_folder.__path__), key=lambda module: module.name):
         panel: type[Panel] = importlib.import_module(f"{_folder.__name__}.{module.name}").PANEL
-        if across and panel.name == "weights":
-            continue  # slices of shards need not be alike on every rank
-        if rank == 0 or panel.name == "loss" or (across and panel.name == "gradients"):
+        if everything or panel.everywhere:
             found.append(panel(scene))
     return found
 

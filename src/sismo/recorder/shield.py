@@ -51,6 +51,10 @@ class Shield:
         self._seconds, self._began = 0.0, now
         return total
 
+    def leave_out(self, seconds: float) -> None:
+        """Does not count seconds that went into something that the loop asked for."""
+        self._began += seconds
+
     def fail(self, error: Exception) -> None:
         """Turns recording off for good."""
         if not self.alive:

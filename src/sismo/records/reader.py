@@ -44,6 +44,8 @@ def read_run(path: str | Path) -> Run:
 
 def _blocks(folder: Path, notes: list[Note]) -> list[tuple[NDArray[np.int64], Columns]]:
     blocks: list[tuple[NDArray[np.int64], Columns]] = []
+    # Before the parts: rows that become a part meanwhile are seen twice, and told by their numbers, instead of not at all.
+    rows, broken = read_tail(folder / METRICS / TAIL)
     last = -1
     for first, end, path in parts_in(folder):
         if end <= last:
@@ -53,7 +55,6 @@ def _blocks(folder: Path, notes: list[Note]) -> list[tuple[NDArray[np.int64], Co
         except (OSError, ValueError) as error:
             raise RunFormatError(str(path), f"a Parquet file with a column step ({error})") from error
         last = max(last, end, first)
-    rows, broken = read_tail(folder / METRICS / TAIL)
     rows = [row for row in rows if row.number > last]
     if rows:
         blocks.append(tail_columns(rows))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from sismo.errors import UsageError
+from sismo.records.background import PartInWriting
 from sismo.records.channels import is_channel
 from sismo.records.migrate import migrate
 from sismo.records.parts import write_part
@@ -65,6 +66,7 @@ class RunWriter:
                 header = header or header_from_json(stored if isinstance(stored, dict) else {}, None)  # pyright: ignore[reportUnknownArgumentType]
             assert header is not None
             self.header = header._replace(status="running")
+            self._part: PartInWriting | None = None
             self._pending, self._next = self._recover()
             self._write_manifest("running")
             # Unbuffered: one write per row goes to the operating system, which keeps it when this process dies.
@@ -90,8 +92,10 @@ class RunWriter:
         self._tail.write(row.line())
         self._pending.append(row)
         self._next += 1
-        if len(self._pending) >= self._rows_per_part:
-            self.roll()
+        self._settle()
+        # Beside the loop: a part takes longer to write than many a step to train.
+        if self._part is None and len(self._pending) >= self._rows_per_part:
+            self._part = PartInWriting(self._metrics, self._pending)
 
     def event(self, event: Event) -> None:
         """Records an event."""
@@ -104,13 +108,11 @@ class RunWriter:
         self._write_manifest("running")
 
     def roll(self) -> None:
-        """Turns the rows in the tail into a finished part."""
-        if not self._pending:
-            return
-        write_part(self._metrics, self._pending)
-        # From here on the rows are in the part; if the process dies before the tail is cut, their numbers tell that they are the same.
-        self._tail.truncate(0)
-        self._pending = []
+        """Turns the rows in the tail into a finished part, and waits for it."""
+        self._settle(wait=True)
+        if self._pending:
+            write_part(self._metrics, self._pending)
+            self._cut(len(self._pending))
 
     def close(self, status: str = "completed") -> None:
         """Finishes the run with a status; closing twice does nothing."""
@@ -131,15 +133,27 @@ class RunWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close("completed" if kind is None else "crashed")
 
+    def _settle(self, *, wait: bool = False) -> None:
+        """Lets go of the rows of a part that has been written meanwhile. Raises what went wrong in writing it."""
+        if self._part is not None and (wait or self._part.done):
+            part, self._part = self._part, None
+            part.wait()
+            self._cut(part.rows)
+
+    def _cut(self, rows: int) -> None:
+        # The rows are in a part now; if the process dies before the tail is cut, their numbers tell that they are the same.
+        self._pending = self._pending[rows:]
+        _replace_tail(self._metrics, self._pending)
+        self._tail.close()
+        self._tail = open(self._metrics / TAIL, "ab", buffering=0)  # noqa: SIM115 - closed in close()
+
     def _recover(self) -> tuple[list[Row], int]:
         """Rows that an earlier writer left in the tail, which is rewritten without them where a part has them, and the next row number."""
         parts = parts_in(self.path)
         last = parts[-1][1] if parts else -1
         rows, _ = read_tail(self._metrics / TAIL)
         kept = [row for row in rows if row.number > last]
-        temporary = self._metrics / f".{TAIL}.tmp"
-        temporary.write_bytes(b"".join(row.line() for row in kept))
-        os.replace(temporary, self._metrics / TAIL)
+        _replace_tail(self._metrics, kept)
         _mend(self.path / EVENTS)
         for child in self._metrics.glob(".part-*.tmp"):
             child.unlink(missing_ok=True)
@@ -165,6 +179,12 @@ class RunWriter:
         _open_here.discard(self._key)
         with contextlib.suppress(OSError):
             (self.path / LOCK).unlink()
+
+
+def _replace_tail(metrics: Path, rows: Sequence[Row]) -> None:
+    temporary = metrics / f".{TAIL}.tmp"
+    temporary.write_bytes(b"".join(row.line() for row in rows))
+    os.replace(temporary, metrics / TAIL)
 
 
 def _mend(path: Path) -> None:

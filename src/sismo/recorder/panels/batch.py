@@ -5,7 +5,8 @@ bits of up to 65,536 entries, with an odd constant o_i for each place; ``repeats
 ``nonfinite``: 1 where the sum of the floating-point inputs is not finite. ``label_share``: share of labels that are not -100.
 ``rarity``: mean of 1 / (p V) over the tokens, with p = (n + 1) / (N + V) from the tokens of all batches before: near 1 or under it for
 a batch like the others, large for one of rare tokens. ``ngram_repeats``: the largest share of tokens that are equal to the one 1, 2,
-... 13 places earlier. Cost: a few passes over token numbers. Sources: PaLM, OLMo 2 (repeated n-grams), stability tree S2.Q3.
+... 13 places earlier, or half of the length in a short sequence. Cost: a few passes over token numbers. Sources: PaLM, OLMo 2
+(repeated n-grams), stability tree S2.Q3.
 """
 
 from __future__ import annotations
@@ -86,9 +87,10 @@ class BatchPanel(Panel):
 
     def _tokens(self, tokens: Tensor) -> None:
         draft = self.scene.draft
-        if tokens.shape[1] > 1:
-            shares = [(tokens[:, back:] == tokens[:, :-back]).float().mean() for back in range(1, min(_PERIODS, tokens.shape[1] - 1) + 1)]
-            draft.add("batch/ngram_repeats", torch.stack(shares).amax())
+        if periods := min(_PERIODS, tokens.shape[1] // 2):
+            # Every window of a token and the ``periods`` before it, compared at once.
+            windows = tokens.unfold(1, periods + 1, 1)
+            draft.add("batch/ngram_repeats", (windows[..., :-1] == windows[..., -1:]).float().mean((0, 1)).amax())
         if self._counts is None:
             self._counts = torch.zeros(self._vocabulary, dtype=torch.float32, device=tokens.device)
         # Every token number past the vocabulary is an error of the loop's own, and not one to raise from here.

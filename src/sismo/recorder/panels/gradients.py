@@ -10,8 +10,8 @@ user's own panel 3; per block: GLM-130B, OLMo 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,13 +19,26 @@ from torch.optim import Optimizer
 
 from sismo.recorder import scaled
 from sismo.recorder.panel import Job, Panel, gathered
-from sismo.recorder.scene import Scene, Weight, local, sharded
+from sismo.recorder.scene import Scene, Weight, local, shards
 from sismo.records.channels import GRAD_NORM_POST, GRAD_NORM_PRE
 from sismo.records.types import Event
 
 _ALL = "all"
 _EPSILON = 1e-6
 """What torch adds to the norm before it divides."""
+
+
+class _Clip(NamedTuple):
+    """One clipping by norm: the norm that it found, its threshold, and the scale that the gradient carried there, if any."""
+
+    total: Tensor
+    max_norm: float
+    by: Tensor | None
+
+    def before_and_after(self, total: float, scales: Iterator[float]) -> tuple[float, float]:
+        """The norm before and after clipping, once the numbers are there. What was clipped is the gradient as it stood there: scaled."""
+        by = 1.0 if self.by is None else next(scales)
+        return total / by, total * min(1.0, self.max_norm / (total + _EPSILON)) / by
 
 
 class GradientsPanel(Panel):
@@ -36,7 +49,8 @@ class GradientsPanel(Panel):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._index = {id(weight.tensor): at for at, weight in enumerate(scene.weights)}
-        self._across = any(sharded(weight.tensor) for weight in scene.weights)
+        self._across = scene.sharded
+        self._shards = [shards(weight.tensor) for weight in scene.weights]
         self._armed = True
         self._free = False
         self._clear()
@@ -65,17 +79,14 @@ class GradientsPanel(Panel):
         if self._armed or total is None or self._across:
             self._measure(weights, by)
         if total is not None and max_norm is not None and not self._across:
-            covered = frozenset(self._index[id(weight.tensor)] for weight in weights)
-            # What was clipped is the gradient as it stood there: still scaled, if nobody unscaled it.
-            clipped = total * torch.clamp(max_norm / (total + _EPSILON), max=1.0)
-            self._totals[covered] = (total if by is None else total / by, clipped if by is None else clipped / by)
+            self._clips[frozenset(self._index[id(weight.tensor)] for weight in weights)] = _Clip(total, max_norm, by)
         else:
             self._measure_post.update(self._index[id(weight.tensor)] for weight in weights)
 
     def on_before_update(self, optimizer: Optimizer) -> None:
         """Gradients are final."""
         weights = [weight for weight in self.scene.of(optimizer) if weight.tensor.grad is not None]
-        covered = frozenset().union(*self._totals)
+        covered = frozenset().union(*self._clips)
         by = scaled.at_update(optimizer)
         if self._measure_post:
             clipped = [weight for weight in weights if self._index[id(weight.tensor)] in self._measure_post]
@@ -95,39 +106,37 @@ class GradientsPanel(Panel):
         self._clear()
 
     def _write(self) -> None:
-        covered = frozenset().union(*self._totals)
-        whole = bool(self._totals) and covered >= {at for at, weight in enumerate(self.scene.weights) if weight.tensor.grad is not None}
-        clips = bool(self._totals or self._measure_post)
+        covered = frozenset().union(*self._clips)
+        whole = bool(self._clips) and covered >= {at for at, weight in enumerate(self.scene.weights) if weight.tensor.grad is not None}
+        clipped = bool(self._clips or self._measure_post)
         self._free = whole
-        if whole:
-            pre = torch.linalg.vector_norm(gathered([pair[0] for pair in self._totals.values()]))
-            post = torch.linalg.vector_norm(gathered([pair[1] for pair in self._totals.values()]))
-            self.scene.draft.add(GRAD_NORM_PRE, pre)
-            self.scene.draft.add(GRAD_NORM_POST, post)
-        if not self._pre:
+        at, posts, clips = list(self._pre), list(self._post), list(self._clips.values())
+        # What was clipped by value as well was measured after that.
+        final = [not part.isdisjoint(posts) for part in self._clips]
+        norms = [self._pre[index] for index in at] + [self._post[index] for index in posts]
+        sent = [*norms, *(clip.total for clip in clips), *(clip.by for clip in clips if clip.by is not None)]
+        if not sent:
             return
-        at = list(self._pre)
-        extra = [number for pair in self._totals.values() for number in pair]
-        lone = [index for index in at if index not in covered]
-        posts = list(self._post)
-        values = gathered([self._pre[index] for index in at] + extra + [self._post[index] for index in posts])
-        weights, across = self.scene.weights, self._across
+        weights, known = self.scene.weights, bool(at) or whole
 
         def finish(values: Sequence[float]) -> Mapping[str, float]:
-            squares = dict(zip(at, values, strict=False)) if across else dict(zip(at, (v * v for v in values), strict=False))
-            totals = values[len(at) : len(at) + len(extra)]
-            after = values[len(at) + len(extra) :]
-            found = _by_member([(weights[index], square) for index, square in squares.items()])
-            if not whole:
-                rest = sum(squares[index] for index in lone)
-                found[GRAD_NORM_PRE] = _root(rest + sum(v * v for v in totals[0::2]))
-                if clips:
-                    kept = sum(squares[index] for index in lone if index not in posts)
-                    clipped = sum(after) if across else sum(v * v for v in after)
-                    found[GRAD_NORM_POST] = _root(kept + clipped + sum(v * v for v in totals[1::2]))
+            squares = [value if self._across else value * value for value in values[: len(norms)]]
+            squares = [self._shards[index] * square for index, square in zip(at + posts, squares, strict=True)]
+            totals, scales = values[len(norms) : len(norms) + len(clips)], iter(values[len(norms) + len(clips) :])
+            pairs = [clip.before_and_after(total, scales) for clip, total in zip(clips, totals, strict=True)]
+            before = dict(zip(at, squares, strict=False))
+            found = _by_member([(weights[index], square) for index, square in before.items()])
+            lone = {} if whole else {index: square for index, square in before.items() if index not in covered}
+            if known:
+                found[GRAD_NORM_PRE] = _root(sum(lone.values()) + sum(pre * pre for pre, _ in pairs))
+            if known and clipped:
+                kept = sum(square for index, square in lone.items() if index not in posts)
+                after = sum(post * post for (_, post), measured in zip(pairs, final, strict=True) if not measured)
+                found[GRAD_NORM_POST] = _root(kept + sum(squares[len(at) :]) + after)
             return found
 
-        self.scene.draft.vector(values.square() if across else values, finish, across=across)
+        values = gathered(sent)
+        self.scene.draft.vector(values.square() if self._across else values, finish, across=self._across)
 
     def _measure(self, weights: Sequence[Weight], by: Tensor | None) -> None:
         if weights:
@@ -144,7 +153,7 @@ class GradientsPanel(Panel):
     def _clear(self) -> None:
         self._pre: dict[int, Tensor] = {}
         self._post: dict[int, Tensor] = {}
-        self._totals: dict[frozenset[int], tuple[Tensor, Tensor]] = {}
+        self._clips: dict[frozenset[int], _Clip] = {}
         self._measure_post: set[int] = set()
 
 

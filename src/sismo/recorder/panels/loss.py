@@ -23,6 +23,7 @@ class LossPanel(Panel):
     """What the loop says about its loss."""
 
     name: ClassVar[str] = "loss"
+    everywhere: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

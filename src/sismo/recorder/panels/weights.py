@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 
 from sismo.recorder import scaled
 from sismo.recorder.panel import Job, Panel, gathered
-from sismo.recorder.scene import Scene, Weight, local
+from sismo.recorder.scene import Scene, Weight, local, shards
 from sismo.records.types import Event
 
 SLICE = 1 << 18
@@ -27,11 +27,11 @@ SLICE = 1 << 18
 
 
 class Slice(NamedTuple):
-    """Entries ``start`` to ``end`` of one parameter, as one row of memory."""
+    """Entries ``start`` to ``end`` of what this rank has of one parameter, as one row of memory; None is its end."""
 
     weight: Weight
     start: int
-    end: int
+    end: int | None
 
 
 class WeightsPanel(Panel):
@@ -81,7 +81,7 @@ class WeightsPanel(Panel):
         numbers = [number for part in self._parts for number in self._found[part]]
         zeros = self.scene.scaler is not None
         self._found = {}
-        self.scene.draft.vector(gathered(numbers), lambda values: _report(slices, values, zeros))
+        self.scene.draft.vector(gathered(numbers), lambda values: _report(slices, values, zeros), across=self.scene.sharded)
 
     def _compare(self, one: Slice, old: Tensor, by: Tensor | None) -> tuple[Tensor, ...]:
         weights = _square(old)
@@ -98,25 +98,24 @@ class WeightsPanel(Panel):
             return weights, update, none, none, zeros, none + g.numel()
         beta, epsilon = one.weight.settings["betas"][1], one.weight.settings["eps"]
         bias = 1 - beta**taken
-        # In place on a copy of v: a slice is small.
-        ratio = (_cut(v, one).float() / bias).clamp_(min=epsilon**2).reciprocal_().mul_(g.float().square())
-        total = ratio.sum()
+        g = g.float()
+        total = torch.dot(torch.div(g, (_cut(v, one).float() / bias).clamp_(min=epsilon**2)), g)
         return weights, update, total if by is None else total / by**2, none + g.numel(), zeros, none + g.numel()
 
 
 def _packed(weights: Sequence[Weight]) -> Iterator[list[Slice]]:
-    """Slices of at most ``SLICE`` entries, small parameters of one optimizer together."""
+    """Slices of about ``SLICE`` entries, small parameters of one optimizer together: the same on every rank."""
     pack: list[Slice] = []
     size = 0
     for weight in weights:
-        entries = local(weight.tensor).numel()
+        entries = -(-weight.tensor.numel() // shards(weight.tensor))
         for start in range(0, max(entries, 1), SLICE):
-            end = min(start + SLICE, entries)
-            if pack and (size + end - start > SLICE or pack[0].weight.optimizer is not weight.optimizer):
+            width = min(SLICE, entries - start)
+            if pack and (size + width > SLICE or pack[0].weight.optimizer is not weight.optimizer):
                 yield pack
                 pack, size = [], 0
-            pack.append(Slice(weight, start, end))
-            size += end - start
+            pack.append(Slice(weight, start, start + SLICE if start + SLICE < entries else None))
+            size += width
     if pack:
         yield pack
 
@@ -126,13 +125,14 @@ def _cut(tensor: Tensor, one: Slice) -> Tensor:
 
 
 def _square(tensor: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(tensor, dtype=torch.float32).square()
+    flat = tensor.float()
+    return torch.dot(flat, flat)
 
 
 def _report(slices: Sequence[Slice], values: Sequence[float], zeros: bool) -> Mapping[str, float]:
     sums: dict[str, list[float]] = {}
-    for at, one in enumerate(slices):
-        row = values[6 * at : 6 * at + 6]
+    rows = [[shards(one.weight.tensor) * value for value in values[6 * at : 6 * at + 6]] for at, one in enumerate(slices)]
+    for one, row in zip(slices, rows, strict=True):
         for member in (one.weight.block, one.weight.group):
             have = sums.setdefault(member, [0.0] * 4)
             for column in range(4):
@@ -144,9 +144,9 @@ def _report(slices: Sequence[Slice], values: Sequence[float], zeros: bool) -> Ma
             found[f"update_ratio/{member}"] = _root(update / weights)
         if entries:
             found[f"adam_rms/{member}"] = _root(ratio / entries)
-    counted = sum(values[6 * at + 5] for at, one in enumerate(slices) if not one.weight.embeds)
+    counted = sum(row[5] for one, row in zip(slices, rows, strict=True) if not one.weight.embeds)
     if zeros and counted:
-        found["grad_zero_share/all"] = sum(values[4::6]) / counted
+        found["grad_zero_share/all"] = sum(row[4] for row in rows) / counted
     return found
 
 
