@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
+
+from sismo.records.numeric import wilson
 
 RESULTS = Path(__file__).resolve().parents[3] / "docs" / "results.md"
 
@@ -27,10 +28,8 @@ def share(count: int, total: int) -> str:
     """``48 of 60 (80 %, 68-88)``: the share with its 95 % Wilson interval, since a small sample says little."""
     if not total:
         return "0 of 0"
-    z, p = 1.96, count / total
-    middle, half = p + z * z / (2 * total), z * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
-    low, high = (middle - half) / (1 + z * z / total), (middle + half) / (1 + z * z / total)
-    return f"{count} of {total} ({_percent(p)} %, {_percent(max(low, 0.0))}-{_percent(min(high, 1.0))})"
+    low, high = wilson(count, total)
+    return f"{count} of {total} ({_percent(count / total)} %, {_percent(low)}-{_percent(high)})"
 
 
 def _percent(value: float) -> str:

@@ -19,6 +19,11 @@ LEVELS = ("broken", "warning", "note", "never")
 _RANK = {"none": -1, "note": 0, "warning": 1, "broken": 2}
 
 
+def rank(severity: str) -> int:
+    """Where a severity stands: -1 for none, 2 for broken."""
+    return _RANK[severity]
+
+
 class Batch(NamedTuple):
     """What came of a list of paths: a document per run, and a message per path that could not be read."""
 
@@ -31,7 +36,7 @@ class Batch(NamedTuple):
             return EXIT_FAILED
         if level == "never":
             return EXIT_CLEAN
-        found = any(_RANK[document.severity] >= _RANK[level] for document in self.documents)
+        found = any(rank(document.severity) >= rank(level) for document in self.documents)
         return EXIT_FINDINGS if found else EXIT_CLEAN
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, TextIO
 
 from sismo.errors import SismoError
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 _PROBE = "✖▲◆✔●○•└…·"
 _STAND_INS = {"−": "-", "±": "+-", "×": "x", "σ": "sigma", "“": '"', "”": '"', "«": '"', "»": '"', "¿": "", "¡": "", "─": "-"}
 """What a stream gets that cannot encode the sign; the rest loses its accent."""
+
+_BLINK = 0.05
+"""Seconds between two states of a line that changes: no eye follows more."""
 
 _WIDEST = 100
 """Columns beyond which a wide terminal is not used: long lines are hard to read."""
@@ -101,15 +105,17 @@ def _closed(stream: TextIO | None) -> bool:
 class Progress:
     """One line on standard error that says how far a long job is; silent unless that is a terminal and there is a lot to do."""
 
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, 0
-        self._shown = total > 1 and not _closed(sys.stderr) and sys.stderr.isatty()
+    def __init__(self) -> None:
+        self._done, self._shown_at = 0, 0.0
+        self._shown = not _closed(sys.stderr) and sys.stderr.isatty()
 
-    def advance(self, name: str) -> None:
-        """One more is about to be read."""
+    def advance(self, name: str, total: int) -> None:
+        """One more of a total: the one that is about to be read, or was."""
         self._done += 1
-        if self._shown:
-            sys.stderr.write(f"\r\x1b[K{self._done}/{self._total}  {visible(name[-60:])}")
+        now = time.monotonic()
+        if self._shown and total > 1 and (now - self._shown_at >= _BLINK or self._done == total):
+            self._shown_at = now
+            sys.stderr.write(f"\r\x1b[K{self._done}/{total}  {visible(name[-60:])}")
             sys.stderr.flush()
 
     def clear(self) -> None:

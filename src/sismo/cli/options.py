@@ -7,3 +7,7 @@ import click
 lang = click.option("--lang", type=click.Choice(["en", "es"]), help="Language of the report.  [default: that of the environment]")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document instead of text.")
+
+jobs = click.option("--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Processes at once.  [default: one a core]")
+
+ray = click.option("--ray", metavar="ADDRESS", help="Work on this Ray cluster; 'local' starts one of --jobs workers here.")

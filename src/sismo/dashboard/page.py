@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
 
 from sismo.dashboard.causes import causes
 from sismo.dashboard.drawing import draw
@@ -15,12 +11,11 @@ from sismo.dashboard.markup import Markup, data, join, raw, tag
 from sismo.dashboard.panel import Limits
 from sismo.dashboard.path import picture
 from sismo.dashboard.reading import reading
+from sismo.dashboard.shell import asset, shell
 from sismo.dashboard.verdict import state, verdict
 from sismo.postmortem import PostMortem
 from sismo.records.types import Run
 from sismo.report.language import Language
-
-ASSETS = Path(__file__).parent / "assets"
 
 SCRIPTS = (
     "words",
@@ -81,37 +76,12 @@ def render(
         tag("span", f"{document.source} · {language.word(document.preset)}", class_="source"),
         tag("button", "◐", type="button", id="theme", title=language.word("dark or light"), aria_label=language.word("dark or light")),
     )
-    style, script = _asset("page.css"), join(_asset(f"{name}.js") for name in SCRIPTS)
+    style, script = asset("page.css"), join(asset(f"{name}.js") for name in SCRIPTS)
     # One function around all parts: nothing leaks into the page, and the parts see each other.
     script = raw(f'(() => {{\n"use strict";\n{script}\n}})();')
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script, live=live)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", f"{language.say(document.verdict)} · sismo"),
-        tag("style", style),
-    )
-    body = tag("body", tag("a", language.word("Skip to the panels"), href="#panel-loss", class_="skip"), bar, main, tag("script", script))
-    return "<!doctype html>\n" + tag("html", head, body, lang=language.code, data_state=state(document), data_live=live) + "\n"
-
-
-def _policy(style: str, script: str, *, live: bool) -> str:
-    """Nothing may run or load but what is on this page; a live page may ask its own server."""
-    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "img-src data:"]
-    rules += [f"{kind}-src '{_digest(text)}'" for kind, text in (("style", style), ("script", script))]
-    return "; ".join([*rules, "connect-src 'self'"] if live else rules)
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}"
-
-
-@cache
-def _asset(name: str) -> Markup:
-    return raw((ASSETS / name).read_text(encoding="utf-8"))
+    skip = tag("a", language.word("Skip to the panels"), href="#panel-loss", class_="skip")
+    heading = f"{language.say(document.verdict)} · sismo"
+    return shell(heading, (skip, bar, main), style, script, language=language.code, state=state(document), live=live)
 
 
 def _words(language: Language) -> dict[str, str]:

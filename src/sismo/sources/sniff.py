@@ -129,12 +129,22 @@ def _places(path: Path, depth: int, unreadable: list[SourceError], broken_links:
     except PermissionError:
         unreadable.append(UnreadableLog(str(path), "permission denied; make the folder readable for this user"))
         return []
-    named = [file for name in _LOG_NAMES for file in files if file.name.lower() == name]
-    if named:
-        return [(None, file) for file in named[:1]]
+    names = [file.name for file in files]
+    log = named_log(names)
+    if log is not None:
+        return [(None, path / log)]
     inside = [place for folder in folders for place in _places(folder, depth + 1, unreadable, broken_links)] if depth < MAX_DEPTH else []
-    logs = [(None, file) for file in files if file.suffix.lower() in _LOG_SUFFIXES]
-    return [*logs, *inside][:MAX_FILES]
+    return [*((None, path / name) for name in names if may_be_log(name)), *inside][:MAX_FILES]
+
+
+def named_log(names: Sequence[str]) -> str | None:
+    """The one of a folder's files that is called like the log of a run, or None."""
+    return next((name for known in _LOG_NAMES for name in names if name.lower() == known), None)
+
+
+def may_be_log(name: str) -> bool:
+    """Whether a file may be a log, by how its name ends."""
+    return name.lower().endswith(_LOG_SUFFIXES)
 
 
 def _entries(path: Path, broken_links: list[Path]) -> tuple[list[Path], list[Path]]:

@@ -16,6 +16,7 @@ from sismo.dashboard import page
 from sismo.dashboard.alarms import alarms
 from sismo.dashboard.drawing import MANY, draw
 from sismo.dashboard.registry import panels
+from sismo.dashboard.shell import ASSETS
 from sismo.records.types import Event, Header, Run
 from sismo.report.language import language
 from sismo.signals.presets import preset
@@ -81,11 +82,11 @@ def test_thousands_of_overflows_are_few_marks_that_count_them() -> None:
 
 
 def test_every_part_of_the_script_is_used_and_parses(tmp_path: Path) -> None:
-    assert sorted(f"{name}.js" for name in page.SCRIPTS) == sorted(file.name for file in page.ASSETS.glob("*.js"))
-    assert all(len(file.read_text(encoding="utf-8").splitlines()) <= 400 for file in page.ASSETS.iterdir())
+    assert sorted(f"{name}.js" for name in page.SCRIPTS) == sorted(file.name for file in ASSETS.glob("*.js"))
+    assert all(len(file.read_text(encoding="utf-8").splitlines()) <= 400 for file in ASSETS.iterdir())
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node to parse with")
     whole = tmp_path / "whole.js"
-    whole.write_text("\n".join((page.ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in page.SCRIPTS), encoding="utf-8")
+    whole.write_text("\n".join((ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in page.SCRIPTS), encoding="utf-8")
     subprocess.run([node, "--check", str(whole)], check=True, capture_output=True)

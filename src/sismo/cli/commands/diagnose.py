@@ -64,8 +64,9 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
     from sismo.signals.presets import preset as limits
     from sismo.signals.presets import read_overrides
 
-    progress = Progress(len(paths))
-    batch = examine(paths, channel_map(pairs), limits(preset, read_overrides(Path(thresholds)) if thresholds else None), progress.advance)
+    chosen = limits(preset, read_overrides(Path(thresholds)) if thresholds else None)
+    progress = Progress()
+    batch = examine(paths, channel_map(pairs), chosen, lambda path: progress.advance(path, len(paths)))
     progress.clear()
     if as_json or form == "json":
         from sismo import __version__
