@@ -8,14 +8,14 @@ which no stray row in the window can move.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sismo.records.numeric import median
-from sismo.signals.rolling import TINY, TO_SIGMA, Floats, Moments, moments_pyramid, trailing_moments
+from sismo.signals.rolling import TINY, TO_SIGMA, Floats, Moments, median_of_three, medians, moments_pyramid, trailing_moments
+from sismo.signals.tails import Tail, tail
 
 HISTORY = 1024
 """Clean rows that are kept: what the prominence of a spike is measured against."""
@@ -30,18 +30,8 @@ _BENT = 6.0
 """Spreads by which the lines of two halves must part for the window to be a steep convex descent."""
 _PIECE = 10
 """Rows that a line is fitted to at least."""
-_BEFORE, _AFTER = 9, 3
-"""Rows around a row that its height in the noise is taken against."""
-_GAUSSIAN = 4.0
-"""The tail of Gaussian noise by that reckoning: the least that is taken for granted while fewer than 100 rows speak."""
-_RARE = 3e-4
-"""Share of rows beyond the tail that is drawn out: 1 in 3,333."""
-_HEAVIEST = 5.0
-"""Ratio of the two quantiles past which a tail is no tail but a level of its own."""
 _STEEP = 20
 """Rows at the start of a series that do not tell what its noise does."""
-_STRIDE = 100
-"""Rows of history that share one scale, because noise shrinks as a loss falls."""
 
 
 Truths = NDArray[np.bool_]
@@ -156,41 +146,12 @@ class Baseline:
                 return float(moments.mean[0]), max(float(moments.std[0]), TINY)
             return float(moments.mean[0]), float(_judge(recent[None, :])[1][0])
 
-    def tail(self) -> float:
-        """How many scales noise alone reaches: the largest absolute z of the clean rows that are kept, or their tail drawn out, 1 at least.
-
-        A row is taken against the medians around it (the mean of those of the 3 rows before and the 3 after), so that no trend counts, and,
-        if it lies above, against the 9 rows before it, so that noise with a memory does; over the scale of its own 100 rows. Low rows count
-        like high ones: they are never flagged, and so show the tails whole. Flagged rows are not here, though, which cuts a heavy tail off;
-        so it is drawn out as a power law (Hill 1975, on two quantiles) from the 3rd and the 30th largest.
-        """
+    def tail(self) -> Tail:
+        """How far the noise of the clean rows that are kept reaches by itself; the first rows fall too steeply to count."""
         kept = self._kept
         if kept.size < self._least:
-            return _GAUSSIAN
-        if 5 * _STEEP <= kept.size < self._capacity:  # the first rows of a run fall too steeply for any local level
-            kept = kept[_STEEP:]
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            inner = kept[_BEFORE:-_AFTER]
-            thirds = _median_of_three(kept[:-2], kept[1:-1], kept[2:])
-            count = inner.size
-            nines = _median_of_three(thirds[:count], thirds[3 : 3 + count], thirds[6 : 6 + count])
-            off = np.abs(inner - 0.5 * (thirds[6 : 6 + count] + thirds[10 : 10 + count]))
-            stride = min(_STRIDE, count)
-            shape = (count // stride, stride)
-            rows = shape[0] * stride
-            level = _medians(np.abs(inner[-rows:]).reshape(shape))
-            scale = np.maximum(TO_SIGMA * _medians(off[-rows:].reshape(shape)), np.maximum(_RELATIVE_FLOOR * level, TINY))
-            z = np.sort((np.maximum(off, inner - nines)[-rows:].reshape(shape) / scale[:, None]).ravel())[::-1]
-        high, low = (3, 30) if rows >= 300 else (2, 10)
-        least = _GAUSSIAN if rows < _STRIDE else 1.0
-        largest = max(least, float(z[0]))
-        if rows < 2 * low:
-            return largest
-        near, far = float(z[low - 1]), float(z[high - 1])
-        if not near > 0.0:
-            return largest
-        further = min(2.0, math.log(high / rows / _RARE) / math.log(low / high))
-        return max(largest, far * min(far / near, _HEAVIEST) ** further)
+            return Tail()
+        return tail(kept[_STEEP:] if 5 * _STEEP <= kept.size < self._capacity else kept)
 
 
 def _widening(sigma: float, freedom: int) -> float:
@@ -213,8 +174,8 @@ def _over_the_median_third(values: Floats, moments: Moments, sigma: float) -> Tr
     last, step = moments.mean.size, moments.window
     ends = [slice(last - values.size - back * step, last - back * step) for back in range(3)]
     std = moments.std
-    mean = _median_of_three(*(moments.mean[end] for end in ends))
-    return values > mean + sigma * _median_of_three(*(std[end] for end in ends))
+    mean = median_of_three(*(moments.mean[end] for end in ends))
+    return values > mean + sigma * median_of_three(*(std[end] for end in ends))
 
 
 def _judge(windows: Floats) -> tuple[Floats, Floats]:
@@ -222,7 +183,7 @@ def _judge(windows: Floats) -> tuple[Floats, Floats]:
     rows = windows.shape[1]
     spread, forecast, bend = _about_lines(windows, 2)
     wide, straight, _ = _about_lines(windows, 1)
-    before = np.maximum(np.maximum(forecast, straight), _medians(windows[:, -_RECENT:]))
+    before = np.maximum(np.maximum(forecast, straight), medians(windows[:, -_RECENT:]))
     if rows < 4 * _PIECE:  # too few for two lines not to follow the noise, when it has a memory
         spread = np.maximum(spread, wide)
     # In a steep convex descent two lines leave a bend in what they call noise; four leave a quarter of it. Not always four: with noise
@@ -248,22 +209,11 @@ def _about_lines(windows: Floats, pieces: int) -> tuple[Floats, Floats, Floats]:
     size = rows // pieces
     parts = windows[:, rows - pieces * size :].reshape(count, pieces, size)
     lag = size // 2
-    slope = _medians(parts[:, :, lag:] - parts[:, :, : size - lag]) / lag
+    slope = medians(parts[:, :, lag:] - parts[:, :, : size - lag]) / lag
     left = parts - slope[:, :, None] * np.arange(size, dtype=np.float64)
-    level = _medians(left)
+    level = medians(left)
     left -= level[:, :, None]
-    spread: Floats = _medians(np.abs(left).reshape(count, pieces * size)) * (TO_SIGMA * (rows / (rows - 2 * pieces)) ** 0.5)
+    spread: Floats = medians(np.abs(left).reshape(count, pieces * size)) * (TO_SIGMA * (rows / (rows - 2 * pieces)) ** 0.5)
     forecast: Floats = level[:, -1] + slope[:, -1] * size
     bend: Floats = np.where(slope[:, 0] < 0.0, (slope[:, min(1, pieces - 1)] - slope[:, 0]) * size, 0.0)
     return spread, forecast, bend
-
-
-def _medians(table: Floats) -> Floats:
-    """Median along the last axis. As ``np.median`` without its checks, which cost more than the sort does for so few values."""
-    ordered = np.sort(table, axis=-1)
-    size = ordered.shape[-1]
-    return 0.5 * (ordered[..., (size - 1) // 2] + ordered[..., size // 2])
-
-
-def _median_of_three(first: Floats, second: Floats, third: Floats) -> Floats:
-    return np.maximum(np.minimum(first, second), np.minimum(np.maximum(first, second), third))

@@ -18,6 +18,7 @@ import numpy as np
 from sismo.records.types import Steps, Values
 from sismo.signals.baseline import IN_DOUBT, Baseline, Verdict
 from sismo.signals.rolling import Floats
+from sismo.signals.tails import Tail
 
 
 class SpikeRule(NamedTuple):
@@ -51,8 +52,8 @@ class Spike(NamedTuple):
         before: the level just before: the greatest of two forecasts and of the median of the last 10 clean rows (to the letter: the mean).
         scale: the spread that it is measured with. z: (peak - before) / scale.
         recovered: True back in time, False not, None the log ends before that can be said. recovered_at: the first step back.
-        prominence: z over how many scales noise alone reaches in the last 1,000 clean rows, which is 1 at least and about 4 for Gaussian
-            noise. In heavy-tailed noise it seldom passes 2, however large z is.
+        prominence: its height over how far noise alone reaches in the last 1,000 clean rows (``tails.Tail``), which is about 4 scales for
+            Gaussian noise. In heavy-tailed noise, and where noise multiplies, it seldom passes 2, however large z is.
     """
 
     start: int
@@ -82,10 +83,10 @@ _ENOUGH = 8192
 class _Stretch:
     """A spike that is going on."""
 
-    def __init__(self, rule: SpikeRule, verdict: Verdict, prominence_unit: float) -> None:
+    def __init__(self, rule: SpikeRule, verdict: Verdict, noise: Tail) -> None:
         self._rule = rule
         self._verdict = verdict
-        self._unit = prominence_unit
+        self._noise = noise
         self._steps: list[int] = []
         self._values: list[float] = []
         self._last_flagged = 0
@@ -147,7 +148,7 @@ class _Stretch:
             rows=self._flagged,
             recovered=recovered,
             recovered_at=None if back is None else self._steps[back],
-            prominence=z / self._unit,
+            prominence=self._noise.prominence(peak, verdict.before, verdict.scale),
         )
 
 

@@ -74,8 +74,9 @@ def repeats(steps: Steps, values: Floats, ups: Sequence[Swing]) -> tuple[Swing, 
     slack = float(median(np.diff(steps)))
     later = gaps[1:]
     even = bool(np.all(np.abs(later - median(later)) <= _EVEN * median(later) + slack))
-    # The first cycle may be longer by a warmup, or shorter where the log begins in its middle.
-    if even and gaps[0] <= 1.5 * float(median(later)) and (len(ups) > 2 or gaps[0] >= 0.5 * float(median(later))):
+    # Three at even distances are a period, whatever came before them (weights are averaged over cycles at the end of a run). Two have but
+    # one distance: the first cycle has to be of its length, or longer by a warmup.
+    if even and (len(ups) > 2 or 0.5 <= gaps[0] / float(median(later)) <= 1.5):
         return tuple(ups)
     ratios = gaps[1:] / gaps[:-1]
     middle = float(median(ratios))

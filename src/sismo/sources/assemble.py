@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sismo.errors import UnrecognisedLog
 from sismo.records.types import Event, Note, Run, Series
 from sismo.sources.axis import MAX_STEP, Axis, find_axis
+from sismo.sources.bare_scale import bare_scale
 from sismo.sources.base import Column, Table
 from sismo.sources.events import events_of, loss_scale_from, marks_of
 from sismo.sources.header import read_header
@@ -69,6 +70,8 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
     columns, config = _without_summary(table)
     counts = {key: int(np.count_nonzero(column.present)) for key, column in columns.items() if not key.startswith("@")}
     naming = name_channels(counts, mapping)
+    if (scale := bare_scale(columns)) and "loss_scale" not in naming.channels.values():
+        naming.channels[scale] = "loss_scale"
     sources = _sources(columns, naming)
     anchor = _anchor(sources, table.n_rows)
     axis = find_axis(Table(table.source, table.n_rows, columns, table.marks, config), anchor, naming.step_key)

@@ -8,6 +8,7 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN
 from sismo.signals.kind import language_sign
+from sismo.signals.levels import level
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -32,12 +33,27 @@ def _scaler_used(view: View) -> Observation:
     return absent(dtype=dtype)
 
 
+_CEILING = 100
+"""How many times what it was in the first half of the log a loss may be at its end and still be as its objective makes it."""
+
+
+def _explodes(view: View) -> bool:
+    """Whether the loss ends at a size that no objective explains."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < 20:
+        return False
+    size = np.abs(loss.values)
+    return level(size[-max(3, size.size // 20) :]) > _CEILING * float(size[: size.size // 2].max()) > 0
+
+
 def _rl(view: View) -> Observation:
-    return present(objective="rl") if view.header.objective == "rl" else absent()
+    return present(objective="rl") if view.header.objective == "rl" and not _explodes(view) else absent()
 
 
 def _by_design(view: View) -> Observation:
     """A loss that may rise, be negative or sit at zero: reinforcement and adversarial objectives, or a loss below zero."""
+    if _explodes(view):
+        return absent(LOSS_TRAIN)
     if view.header.objective in ("rl", "gan"):
         return present(why=view.header.objective)
     loss = view.finite(LOSS_TRAIN)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
-from sismo.signals.kind import PER_TOKEN, names
+from sismo.signals.kind import PER_TOKEN, language_sign, names
 from sismo.signals.levels import end_level, level, noise
 from sismo.signals.trend import Trend, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -26,6 +26,8 @@ _TREND_RISE = Threshold(
 )
 _STRICT = Threshold("trend-strict", 0, 1, "flag", "stability tree: monotone; measured: the longest strictly rising streak of any run was 9", "1 asks for a strictly monotone rise, 0 for a significant one.")  # fmt: skip
 _CHANCE = Threshold("chance-tolerance", 0.015, 0.015, "share", "chosen: a loss within 1.5 % of ln k carries under 1 % of a bit of skill at k = 2", "How near a loss must stay to ln k to count as chance.")  # fmt: skip
+_UNTRAINED = math.log(100)
+"""Nats a token: what a model of language is over before it has learnt the commonest words, and under after."""
 _CLASSES = (2, 3, 4, 5, 10, 100, 1000)
 _SPARSE_Z = 3.3
 """With under 10 rows a block the rows themselves are the blocks: one-sided p = 0.0005 keeps false alarms rare (docs/measured.md)."""
@@ -103,7 +105,10 @@ def _norm_rising(view: View) -> Observation:
 
 
 def _flat(view: View) -> Observation:
-    """No fall over the whole log: not significant, or under 2 % of the level; 100 rows, so that noise can be seen through."""
+    """No move over the whole log: not significant (a fall of 10 % or a rise by half is), or under 2 % of the level.
+
+    100 rows, so that noise can be seen through.
+    """
     loss = _enough(view, 100)
     if isinstance(loss, Observation):
         return loss
@@ -112,10 +117,32 @@ def _flat(view: View) -> Observation:
         return unknown("more rows of loss/train")
     first, last = level(loss.values[: max(5, len(loss) // 10)]), end_level(loss)
     fell = (first - last) / abs(first) if first else 0.0
-    flat = abs(fell) < 0.02 or (trend.z > -1.96 and fell < 0.1)
-    steady = trend.z < 1.96 or abs(fell) < 0.02
+    flat = abs(fell) < 0.02 or (abs(trend.z) < 1.96 and -0.5 < fell < 0.1)
     found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, level=level(loss.values), change=-fell)
-    return found if flat and steady else absent(LOSS_TRAIN, change=-fell)
+    return found if flat else absent(LOSS_TRAIN, change=-fell)
+
+
+def _never_moves(view: View) -> Observation:
+    """One value to the last of three digits or more on every row; or, from the first step of a model that was not trained before, no fall.
+
+    That it was not trained before shows in a language model's loss over ln 100 all along. Any other level a trained model may stand at.
+    """
+    loss = _enough(view, 20)
+    if isinstance(loss, Observation):
+        return loss
+    first, last = int(loss.steps[0]), int(loss.steps[-1])
+    value = float(loss.values[0])
+    if bool(np.all(loss.values == value)):
+        printed = f"{value:.12g}".lstrip("-0.").replace(".", "")
+        same = value != 0.0 and len(printed.partition("e")[0]) >= 3
+        return present(first, last, channel=LOSS_TRAIN, level=value) if same else absent(LOSS_TRAIN)
+    untrained = bool(language_sign(view)) and float(np.min(loss.values)) > _UNTRAINED and first <= 2 * loss.interval
+    middle = level(loss.values)
+    levels = np.array([level(part) for part in np.array_split(loss.values, 20)])
+    room = max(0.01 * middle, 4 * noise(loss.values) * (20 / len(loss)) ** 0.5)
+    if len(loss) < 100 or not untrained or float(np.max(np.abs(levels - middle))) > room:
+        return absent(LOSS_TRAIN)
+    return present(first, last, strength=0.85, channel=LOSS_TRAIN, level=middle)
 
 
 def _chance(view: View) -> Observation:
@@ -153,7 +180,7 @@ def _chance(view: View) -> Observation:
 
 
 def _plateau(view: View) -> Observation:
-    """It fell before, and over the second half of the log it does not any more: under 1 %, or not significantly."""
+    """Over the second half of the log it falls by under 1 %, or not significantly, and it is no higher than where it began."""
     loss = _enough(view, 60)
     if isinstance(loss, Observation):
         return loss
@@ -166,22 +193,31 @@ def _plateau(view: View) -> Observation:
     fell = (first - last) / abs(first) if first else 0.0
     blocks = np.array([float(np.mean(block)) for block in np.array_split(late, 20)])
     still = fell < 0.01 or (mann_kendall(blocks) > -1.96 and fell < 0.05)
-    learned = end_level(loss) < 0.95 * float(loss.values[0])
+    low = end_level(loss) < 1.05 * level(loss.values[:3])
     return (
         present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last)
-        if still and fell > -0.05 and learned
+        if still and fell > -0.05 and low
         else absent(LOSS_TRAIN)
     )
 
 
 def _above_start(view: View) -> Observation:
     """The loss ends well over where it began: whatever it learned in between is lost."""
+    return _ends_above(view, 1.15, 5)
+
+
+def _far_above_start(view: View) -> Observation:
+    """Half as much again as where it began, and out of all noise: it got lost, however long ago and however gently."""
+    return _ends_above(view, 1.5, 10)
+
+
+def _ends_above(view: View, factor: float, noises: float) -> Observation:
     loss = _enough(view, 10)
     if isinstance(loss, Observation):
         return loss
     first = level(loss.values[:3])
     last, rough = end_level(loss), noise(loss.values)
-    above = first > 0 and last > 1.15 * first and last > first + 5 * rough
+    above = first > 0 and last > factor * first and last > first + noises * rough
     return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if above else absent(LOSS_TRAIN)
 
 
@@ -194,12 +230,12 @@ def _jumps_at_start(view: View) -> Observation:
         return absent(LOSS_TRAIN)
     first = loss.values[:12]
     start = float(first[0])
-    rough = noise(loss.values[12:112]) if len(loss) > 30 else 0.0
+    rough = noise(loss.values[12:112]) if len(loss) >= 24 else 0.0
     over = np.nonzero(first[1:] > max(1.5 * start, start + 10 * rough))[0] + 1
     if start <= 0 or not over.size:
         return absent(LOSS_TRAIN)
     index = int(over[0])
-    following = first[index + 1 : index + 4]
+    following = loss.values[index + 1 : index + 4]
     stays = not following.size or level(following) > start + 0.5 * (float(first[index]) - start)
     return present(int(loss.steps[index]), channel=LOSS_TRAIN, start_value=start, peak=float(first[index])) if stays else absent(LOSS_TRAIN)
 
@@ -288,8 +324,10 @@ DETECTORS = (
     Detector("norm-rising", (GRAD_NORM_PRE,), _norm_rising, "the gradient norm rises by {rise:.1%} from step {start} to {end}", "the gradient norm does not rise at the end of the log", thresholds=(_TREND_STEPS, _TREND_Z, _TREND_RISE), live=True),
     Detector("loss-flat", _R, _flat, "the loss moves by {change:+.1%} over the whole log, about its level of {level:.4g}", "the loss moves by {change:+.1%} over the log", "keep logging: a trend under noise needs 100 rows"),
     Detector("loss-at-chance", _R, _chance, "the loss stays at {level:.4g}, which is ln {classes} = {chance:.4g}: a uniform guess", "the loss is not stuck at a uniform guess", "keep logging: 5 rows are the least", (_CHANCE,)),
+    Detector("loss-never-moves", _R, _never_moves, "the loss never leaves its first level, {level:.6g}", "the loss leaves its first level, or a model that was trained before may stand there"),
     Detector("loss-stands-late", _R, _plateau, "from step {start} on the loss stands at {level:.4g}", "the loss still falls in the second half of the log", "keep logging: a plateau needs 60 rows"),
     Detector("loss-ends-above-start", _R, _above_start, "the loss ends at {last:.4g}, above its start at {first:.4g}", "the loss does not end above its start"),
+    Detector("loss-ends-far-above-start", _R, _far_above_start, "the loss ends at {last:.4g}, far above its start at {first:.4g}", "the loss does not end far above its start"),
     Detector("loss-leaps-at-start", _R, _jumps_at_start, "the loss leaps from {start_value:.4g} to {peak:.4g} at step {start}, in its first rows, and stays up", "no leap in the first rows"),
     Detector("loss-leaps-in-short-log", _R, _leaps_in_short, "the loss leaps from {before:.4g} to {peak:.4g} at step {start} and stays up", "no leap in a short log"),
     Detector("loss-turns-and-climbs", _R, _u_turn, "the loss turns at step {start} ({least:.3g}) and climbs smoothly to {last:.3g}", "the loss does not turn and climb"),

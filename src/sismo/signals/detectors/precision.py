@@ -9,6 +9,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
 from sismo.signals.levels import level
+from sismo.signals.rolling import TINY, mad
 from sismo.signals.scale import ScaleHistory
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -136,16 +137,30 @@ def _constant_with_overflow(view: View, scale: ScaleHistory) -> Observation:
 
 
 def _norm_is_scaled(view: View) -> Observation:
-    """Gradient norms that are a power of two of at least 1024 to within 1 %, row after row: the loss scale, not a norm."""
-    norm = view.finite(GRAD_NORM_PRE)
+    """Gradient norms of the size of the loss scale: measured before they were unscaled.
+
+    Without a logged scale, norms that are a power of two of at least 1024 to within 1 %, row after row. With one, norms of over 1000 that
+    are a hundredth to a hundred times it, and that go up and down with it where it moves.
+    """
+    norm, scale = view.finite(GRAD_NORM_PRE), view.finite(LOSS_SCALE)
     if norm is None or len(norm) < 2:
         return unknown(GRAD_NORM_PRE)
     middle = level(norm.values)
-    if not 1024 <= middle < _LARGEST_SCALE:
+    if not 1000 <= middle < _LARGEST_SCALE:
         return absent(GRAD_NORM_PRE)
     power = 2.0 ** round(math.log2(middle))
-    close = float(np.mean(np.abs(norm.values / power - 1) < 0.01))
-    return present(int(norm.steps[0]), channel=GRAD_NORM_PRE, norm=middle) if close > 0.8 else absent(GRAD_NORM_PRE)
+    fits = float(np.mean(np.abs(norm.values / power - 1) < 0.01)) > 0.8
+    if not fits and scale is not None and len(scale) and float(scale.values.min()) >= 2:
+        factor = scale.values[np.maximum(np.searchsorted(scale.steps, norm.steps, side="right") - 1, 0)]
+        ratio = np.log(np.maximum(norm.values, TINY) / factor)
+        fits = abs(level(ratio)) < math.log(100) and (level(factor) >= 1024) and not _follows_better_without(norm.values, factor, ratio)
+    return present(int(norm.steps[0]), channel=GRAD_NORM_PRE, norm=middle) if fits else absent(GRAD_NORM_PRE)
+
+
+def _follows_better_without(norms: np.ndarray, factor: np.ndarray, ratio: np.ndarray) -> bool:
+    """Whether the norms differ less among themselves than over a scale that moves: then they do not follow it."""
+    moved = bool(np.any(factor != factor[0]))
+    return moved and mad(np.log(np.maximum(norms, TINY))) < mad(ratio)
 
 
 def _loss_leaps(view: View) -> Observation:
@@ -171,6 +186,6 @@ DETECTORS = (
     Detector("overflow-at-every-step", _SCALE, _scaled(_from_start), "every step in this log overflowed and was skipped (scale down to {last:.4g})", "some steps were applied"),
     Detector("overflow-only-startup", _SCALE, _scaled(_startup), "{count} overflows while the scaler looked for its level; the scale then holds at {last:.4g}", "the overflows are not just start-up, or there are none", thresholds=(_OVERFLOW_RATE,)),
     Detector("loss-scale-ignores-overflow", (*_SCALE, GRAD_NORM_PRE), _scaled(_constant_with_overflow), "the loss scale stays at {scale:.4g} through {count} overflows", "the loss scale reacts to overflows, or there are none"),
-    Detector("norm-is-the-loss-scale", (GRAD_NORM_PRE,), _norm_is_scaled, "the gradient norm is {norm:.6g} row after row, a power of two: it is measured on scaled gradients", "the gradient norm does not look like a loss scale"),
+    Detector("norm-is-the-loss-scale", (GRAD_NORM_PRE, LOSS_SCALE), _norm_is_scaled, "the gradient norm, {norm:.6g}, is of the size of a loss scale: it is measured on scaled gradients", "the gradient norm does not look like a loss scale"),
     Detector("loss-leaps-for-one-row", (LOSS_TRAIN,), _loss_leaps, "the loss leaps to {value:.4g} at step {start} and is ordinary again in the next row", "no single row leaps a thousandfold"),
 )  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 from sismo.records.channels import LOSS_TRAIN, LR
 from sismo.records.types import Event
 from sismo.signals.levels import after, before, level, noise
+from sismo.signals.rolling import median_of_three, robust_scale
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -21,7 +22,10 @@ def _resumed(view: View) -> Observation:
 
 
 def _across(view: View, event: Event) -> tuple[float, float, float, float, float] | None:
-    """(level before, first row after, highest of the next rows, lowest level after, noise) of the loss across a seam."""
+    """(level before, level of the first rows after, highest level of the next rows, lowest row after, noise) of the loss across a seam.
+
+    The noise is that of levels of three rows: what they differ by among the 100 rows before, or a row does from the next where it is more.
+    """
     loss = view.finite(LOSS_TRAIN)
     if loss is None:
         return None
@@ -29,8 +33,15 @@ def _across(view: View, event: Event) -> tuple[float, float, float, float, float
     if not earlier.size or not later.size:
         return None
     base = level(earlier)
-    rough = max(noise(before(loss, event.step, 100)), 0.01 * abs(base))
-    return base, float(later[0]), float(later[: max(5, later.size // 4)].max()), float(min(later)), rough
+    levels, usual = _threes(later[: max(5, later.size // 4)]), _threes(before(loss, event.step, 100))
+    spread = robust_scale(usual, 0.0) if usual.size >= 10 else 0.0
+    rough = max(noise(before(loss, event.step, 100)), spread, 0.01 * abs(base))
+    return base, float(levels[0]), float(levels.max()), float(min(later)), rough
+
+
+def _threes(values: np.ndarray) -> np.ndarray:
+    """The median of every three rows running; the rows themselves where there are fewer."""
+    return median_of_three(values[:-2], values[1:-1], values[2:]) if values.size >= 3 else values
 
 
 def _loss_jumps(view: View) -> Observation:
@@ -93,14 +104,19 @@ def _falls_too_low(view: View) -> Observation:
 
 
 def _lr_starts_over(view: View) -> Observation:
-    """After the seam the LR is under half of what it was and climbs: the warmup runs a second time."""
+    """After the seam the LR is under half of what it was and climbs (a second warmup), or back up at its top (a schedule without one)."""
     lr = view.finite(LR)
     if lr is None:
         return unknown(LR)
     for event in _seams(view):
-        earlier, later = before(lr, event.step, 1), after(lr, event.step, 50)
-        if earlier.size and later.size >= 2 and float(later[0]) < 0.5 * float(earlier[-1]) and float(later.max()) > 2 * float(later[0]):
-            return present(event.step, channel=LR, before=float(earlier[-1]), after=float(later[0]))
+        earlier, later = before(lr, event.step, len(lr)), after(lr, event.step, 50)
+        if not earlier.size or later.size < 2:
+            continue
+        last, first = float(earlier[-1]), float(later[0])
+        warms_up = first < 0.5 * last and float(later.max()) > 2 * first
+        top = first > 1.2 * last and first >= 0.9 * float(earlier.max())
+        if warms_up or top:
+            return present(event.step, channel=LR, before=last, after=first)
     return absent(LR)
 
 
@@ -122,6 +138,6 @@ DETECTORS = (
     Detector("loss-climbs-after-resume", _R, _loss_climbs, "the loss is seamless at the resume (step {start}, {first:.4g}) and climbs to {after:.4g} after it", "the loss does not climb after a resume"),
     Detector("loss-heals-after-resume", _R, _heals, "it comes back down to {lowest:.4g}", "no jump at a resume that heals"),
     Detector("loss-too-low-after-resume", _R, _falls_too_low, "after the resume at step {start} the loss falls from {before:.4g} to {after:.4g}, faster than it ever did", "the loss does not fall faster after a resume"),
-    Detector("lr-starts-over-at-resume", (LR, "events.resume"), _lr_starts_over, "at the resume (step {start}) the LR goes from {before:.3g} back to {after:.3g} and warms up again", "the LR does not start over at a resume"),
+    Detector("lr-starts-over-at-resume", (LR, "events.resume"), _lr_starts_over, "at the resume (step {start}) the LR goes from {before:.3g} back to {after:.3g}, where its schedule began", "the LR does not start over at a resume"),
     Detector("summary-loss-too-low", ("header.config",), _summary_too_low, "the summary's train_loss is {summary:.4g}, the logged losses average {mean:.4g}", "the summary agrees with the rows"),
 )  # fmt: skip

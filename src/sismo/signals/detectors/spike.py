@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.signals.levels import after, before, level, noise
 from sismo.signals.spikes import Spike
+from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -31,6 +33,12 @@ _LR_JUMP = Threshold(
     "measured: one-step change over 5 %",
     "One-row change of the LR, off its schedule, that counts as a jump.",
 )
+_OFTEN = 3
+"""Other spikes from which on they say what the run does by itself."""
+_BY_CHANCE = 2.6
+"""Standard normal score that chance alone passes in 1 of 200 runs."""
+_APART = 3.0
+"""Height of the highest of many spikes over the third highest that sets it apart: 1 in 14 gets there where tails fall with the cube."""
 _SPIKE_LIMITS = (_WINDOW, _SIGMA, _CONFIRM, _RECOVER, _RECOVER_STEPS, _PROMINENCE)
 
 
@@ -145,6 +153,16 @@ def _persistent(view: View) -> Observation:
 
 def _val_unmoved(view: View) -> Observation:
     """After a jump that stays, the evaluations are not above the last one before it: other data, not a worse model."""
+    return _val_at(view, lambda earlier, later: float(later.max()) <= 1.02 * earlier)
+
+
+def _val_jumps(view: View) -> Observation:
+    """After a jump that stays, all evaluations are well above the last one before it: a worse model, not other data."""
+    return _val_at(view, lambda earlier, later: float(later.min()) > 1.05 * earlier)
+
+
+def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observation:
+    """The last evaluation before a jump that stays against the next two."""
     spike = _judged(view)
     if isinstance(spike, Observation):
         return spike
@@ -156,21 +174,24 @@ def _val_unmoved(view: View) -> Observation:
     earlier, later = before(val, spike.start, 1), after(val, spike.start, 2)
     if not earlier.size or later.size < 2:
         return unknown(LOSS_VAL)
-    same = float(later.max()) <= 1.02 * float(earlier[-1])
-    return present(spike.start, channel=LOSS_VAL, first=float(earlier[-1]), last=float(later[-1])) if same else absent(LOSS_VAL)
+    found = present(spike.start, channel=LOSS_VAL, first=float(earlier[-1]), last=float(later[-1]))
+    return found if fits(float(earlier[-1]), later) else absent(LOSS_VAL)
 
 
 def _large(view: View) -> Observation:
     """Far outside any tail: three times what the noise of this run reaches, over several rows; or six times, in one.
 
-    Not where the gradient norm is logged and did not move: an update has not seen it.
+    Not where the gradient norm is logged and did not move: an update has not seen it. And not where others came near it: then the run does
+    that now and then.
     """
     spike = _judged(view)
     if isinstance(spike, Observation):
         return spike
     if _norm_at(view).state is State.ABSENT:
         return absent(LOSS_TRAIN)
-    large = spike.prominence >= 6 or (spike.prominence >= 3 and spike.z >= 12 and spike.rows >= 2)
+    others = sorted((other.z for other in view.spikes(LOSS_TRAIN) if other.start != spike.start), reverse=True)
+    alone = len(others) < _OFTEN or spike.z >= _APART * others[1]
+    large = alone and (spike.prominence >= 6 or (spike.prominence >= 3 and spike.z >= 12 and spike.rows >= 2))
     return present(spike.start, spike.end, channel=LOSS_TRAIN, **_numbers(spike)) if large else absent(LOSS_TRAIN)
 
 
@@ -241,7 +262,29 @@ def _accelerate(view: View) -> Observation:
     half = len(spikes) // 2
     higher = level(heights[half:]) >= level(heights[:half])
     found = present(spikes[0].start, spikes[-1].end, channel=LOSS_TRAIN, count=len(spikes))
-    return found if crowding > 2.6 and higher else absent(LOSS_TRAIN)
+    return found if crowding > _BY_CHANCE and higher else absent(LOSS_TRAIN)
+
+
+def _grow_with_lr(view: View) -> Observation:
+    """Spikes that come where the LR is high and are higher the higher it is, three of them while it still rises.
+
+    Both are tested by rank and put together (Stouffer 1949): 2.6 is p = 0.005. A run that begins at its highest LR shows nothing by it:
+    there the first rows, which spike for other reasons, are those of the high LR.
+    """
+    loss, lr, schedule = view.finite(LOSS_TRAIN), view.finite(LR), view.schedule(LR)
+    if loss is None or lr is None or schedule is None:
+        return unknown(LOSS_TRAIN if loss is None else LR)
+    spikes = _standing(view)
+    rising = sum(spike.start < schedule.peak_step for spike in spikes)
+    if len(spikes) < 5 or rising < 3 or schedule.starts_high or schedule.constant:
+        return absent(LR)
+    rates = np.interp([s.start for s in spikes], lr.steps.astype(np.float64), lr.values)
+    ordered = np.sort(np.interp(loss.steps.astype(np.float64), lr.steps.astype(np.float64), lr.values))
+    places = (np.searchsorted(ordered, rates, side="left") + np.searchsorted(ordered, rates, side="right")) / (2 * ordered.size)
+    where = (float(places.mean()) - 0.5) * (12 * len(spikes)) ** 0.5
+    height = mann_kendall(np.array([spike.z for spike in spikes])[np.argsort(rates, kind="stable")])
+    found = present(spikes[0].start, spikes[-1].end, channel=LR, count=len(spikes), first=float(rates[0]), top=float(rates.max()))
+    return found if min(where, height) > 0 and (where + height) / 2**0.5 > _BY_CHANCE else absent(LR)
 
 
 def _unconfirmed(view: View) -> Observation:
@@ -258,10 +301,12 @@ DETECTORS = (
     Detector("spike-recovers", _READS, _recovered, "the spike at step {at} ({peak:.4g}) is back at its level by step {back}", "the spike does not recover in time, or there is none", thresholds=_SPIKE_LIMITS, live=True),
     Detector("spike-persists", _READS, _persistent, "after step {start} the loss stays up: {now:.4g} against {before:.4g} before", "the loss does not stay up after a spike", thresholds=_SPIKE_LIMITS, live=True),
     Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "the validation loss rises with it, or there is no spike"),
+    Detector("val-jumps-with-spike", (*_READS, LOSS_VAL), _val_jumps, "the validation loss rises with it ({first:.4g}, then {last:.4g})", "the validation loss does not rise with it, or there is no spike"),
     Detector("spike-is-large", _READS, _large, "the spike at step {at} stands {z:.0f} robust σ high, far above every other excursion of the run", "the spike is not far outside the run's own tail", live=True),
     Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), _norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
     Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
     Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
     Detector("spikes-accelerate", _READS, _accelerate, "{count} spikes from step {start} to {end}, closer together or higher as they come", "spikes do not come oftener or higher"),
+    Detector("spikes-grow-with-lr", (*_READS, LR), _grow_with_lr, "{count} spikes from step {start} to {end}, oftener and higher where the LR is high (up to {top:.3g})", "spikes do not follow the LR"),
     Detector("excursions-of-one-height", _READS, _unconfirmed, "{count} excursions stand out of the window but none above the others: the noise has heavy tails", "no crowd of equal excursions"),
 )  # fmt: skip

@@ -23,10 +23,12 @@ TRIOS = {
     "norm-rising": Trio(run(norm=np.concatenate([NORM, np.linspace(1, 2, 200)])), run(norm=NORM), run(loss=CALM)),
     "loss-flat": Trio(run(loss=level(400)), run(loss=CALM), run(loss=level(99))),
     "loss-at-chance": Trio(run(loss=level(400, np.log(2), 0.004)), run(loss=CALM), SHORT),
+    "loss-never-moves": Trio(run(loss=np.full(100, 2.3012)), run(loss=CALM), SHORT),
     "loss-stands-late": Trio(
         run(loss=np.concatenate([falling(200), level(400)])), run(loss=np.linspace(6, 2, 400) + level(400, 0.0)), run(loss=CALM[:59])
     ),
     "loss-ends-above-start": Trio(run(loss=ABOVE), run(loss=CALM), SHORT),
+    "loss-ends-far-above-start": Trio(run(loss=np.where(np.arange(400) < 200, 2.0, 4.0)), run(loss=np.linspace(2.0, 2.6, 400)), SHORT),
     "loss-leaps-at-start": Trio(run(loss=with_at(CALM, 3, *([14.0] * 20))), run(loss=with_at(CALM, 3, 14.0)), run(loss=[6.0])),
     "loss-leaps-in-short-log": Trio(run(loss=[1.2, 1.1, 1.15, 1.1, 38.0, 5210.0]), run(loss=[1.2, 1.1, 1.15, 1.1, 1.3]), run(norm=NORM)),
     "loss-turns-and-climbs": Trio(run(loss=TURNS), run(loss=CALM), SHORT),
@@ -120,3 +122,30 @@ def test_a_plateau_is_a_note() -> None:
 def test_gradients_that_pile_up_are_missing_zero_grad() -> None:
     made = run(loss=np.concatenate([TURNS, np.full(90, 9.5)]), norm=PILES, lr=np.full(150, 1e-3))
     assert "missing-zero-grad" in alarms(made)
+
+
+def test_a_loss_that_never_moves_is_no_plateau() -> None:
+    untrained = level(400, 7.2, 0.05)
+    assert names(run(loss=untrained, lr=cosine()))[0] == "no-learning"
+    assert names(run(loss=np.full(100, 0.5121)))[0] == "no-learning"
+    assert "no-learning" not in names(run(loss=level(400, 2.05, 0.02), lr=cosine(peak=1e-5)))  # a trained model that is trained on
+    assert "no-learning" not in names(run(loss=np.full(100, 2.1)))  # two digits hide what moves
+
+
+def test_a_loss_that_ends_where_it_began_and_stands_is_a_plateau() -> None:
+    """A warm model at too high an LR loses ground, wins it back, and gets no further."""
+    hump = level(400, 0.144, 0.004) + 0.04 * np.exp(-(((np.arange(400) - 80) / 50.0) ** 2))
+    assert "plateau" in names(run(loss=hump))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_high_row_at_the_end_of_the_first_rows_is_no_leap(seed: int) -> None:
+    noisy = with_at(0.2 * np.random.default_rng(seed).lognormal(0.0, 0.7, 400), 0, 0.05)
+    assert state(run(loss=with_at(noisy, 11, 4.0)), "loss-leaps-at-start") is State.ABSENT
+
+
+def test_an_objective_that_may_rise_does_not_explode() -> None:
+    rises = 0.1 + 0.01 * np.arange(400) + 0.01 * np.random.default_rng(0).standard_normal(400)
+    explodes = np.where(np.arange(400) < 350, 0.1, 2.0 ** np.minimum(np.arange(400) - 350, 20)) * np.exp(level(400, 0.0, 0.1))
+    assert alarms(run(loss=rises, objective="rl")) == []
+    assert alarms(run(loss=explodes, objective="rl")) != []

@@ -52,6 +52,19 @@ def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
     check(signal, trio)
 
 
+def test_norms_of_the_size_of_a_scale_that_they_follow_are_scaled() -> None:
+    """Clipped before they were unscaled: the norm need not be a power of two."""
+    norm, flat = np.exp(level(400, np.log(0.4), 0.3)), level(400, 3.0, 0.02)
+    stuck = run(loss=flat, scale=DOUBLES, norm=norm * DOUBLES)
+    assert names(stuck)[0] == "clip-before-unscale"
+    assert names(run(loss=flat, scale=STEADY, norm=norm * STEADY))[0] == "clip-before-unscale"
+    assert state(run(loss=flat, scale=DOUBLES, norm=norm * 8000), "norm-is-the-loss-scale") is State.ABSENT
+    assert state(run(loss=flat, scale=STEADY, norm=norm), "norm-is-the-loss-scale") is State.ABSENT
+    trains = run(loss=CALM, scale=DOUBLES, norm=norm * DOUBLES)  # only the logged norm is scaled
+    assert alarms(trains) == []
+    assert "scaled-grad-norm" in names(trains)
+
+
 @pytest.mark.parametrize("start", [16, 24, 32])
 def test_a_scaler_that_looks_for_its_level_is_no_collapse(start: int) -> None:
     """2^32 has to come down some twenty times: every step of that is skipped, and it means nothing."""

@@ -60,6 +60,19 @@ def test_what_a_resume_lost_is_told_by_the_shape() -> None:
     assert names(run(loss=HEALS, lr=LR_AGAIN, events=SEAM))[0] == "scheduler-not-restored"
 
 
+def test_an_lr_back_at_its_top_was_not_restored() -> None:
+    """Without a warmup the schedule starts anew at its highest rate."""
+    top = np.concatenate([cosine(600, warmup=1)[:300], cosine(600, warmup=1)[:300]])
+    assert names(run(loss=HEALS, lr=top, events=SEAM))[0] == "scheduler-not-restored"
+    assert state(run(loss=CALM, lr=np.where(STEP < 300, LR, 1.1 * LR), events=SEAM), "lr-starts-over-at-resume") is State.ABSENT
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_heavy_noise_after_a_clean_seam_is_no_climb(seed: int) -> None:
+    heavy = CALM + 0.05 * np.random.default_rng(seed).standard_t(2.5, 600)
+    assert alarms(run(loss=heavy, lr=LR, events=SEAM)) == []
+
+
 def test_a_seam_in_a_negative_loss_is_read_the_same_way() -> None:
     assert look(run(loss=HEALS - 10.0, events=SEAM), "loss-jumps-at-resume").state is State.PRESENT
     assert look(run(loss=CALM - 10.0, events=SEAM), "loss-jumps-at-resume").state is State.ABSENT

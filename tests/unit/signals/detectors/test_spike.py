@@ -7,6 +7,8 @@ import pytest
 from support.runs import alarms, cosine, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import judge
+from sismo.records.types import Run
 from sismo.signals.detectors import spike
 from sismo.signals.types import State
 
@@ -18,6 +20,10 @@ EVALS = np.arange(20, 601, 20)
 MORE_AND_MORE = CALM.copy()
 for _height, _place in enumerate([300, 400, 450, 500, 530, 550, 570, 585]):
     MORE_AND_MORE[_place] += 2.0 + _height
+WARMS = cosine(600, warmup=300)
+WITH_LR = CALM.copy()
+for _place in (90, 140, 180, 220, 250, 270, 290, 310, 330, 350):
+    WITH_LR[_place] += 1e4 * WARMS[_place]
 HEAVY = 2.0 + 0.05 * np.random.default_rng(2).standard_t(2.0, 600)
 
 TRIOS = {
@@ -30,6 +36,12 @@ TRIOS = {
         run(loss=STAYS, val=(EVALS, np.where(EVALS < 400, 2.0, 3.0))),
         run(loss=STAYS),
     ),
+    "val-jumps-with-spike": Trio(
+        run(loss=STAYS, val=(EVALS, np.where(EVALS < 400, 2.0, 3.0))),
+        run(loss=STAYS, val=(EVALS, np.linspace(2.0, 1.5, EVALS.size))),
+        run(loss=STAYS),
+    ),
+    "spikes-grow-with-lr": Trio(run(loss=WITH_LR, lr=WARMS), run(loss=MORE_AND_MORE, lr=WARMS), run(loss=WITH_LR)),
     "norm-at-spike": Trio(run(loss=SPIKED, norm=with_at(NORM, 400, 9.0)), run(loss=SPIKED, norm=NORM), run(loss=SPIKED)),
     "norm-stays-up-after-spike": Trio(
         run(loss=STAYS, norm=np.where(np.arange(600) < 400, NORM, 6 * NORM)), run(loss=STAYS, norm=NORM), run(loss=STAYS)
@@ -114,6 +126,61 @@ def test_persistent_elevation_comes_before_any_spike_that_healed() -> None:
 def test_a_spike_in_a_sparse_log_is_judged_in_rows() -> None:
     made = run(loss=(np.arange(200) * 500, with_at(falling(200), 150, 6.0)), lr=(np.arange(200) * 500, cosine(200)))
     assert look(made, "loss-spike").start == 75_000
+
+
+def test_spikes_that_grow_with_the_lr_are_the_lr_and_not_the_data() -> None:
+    made = run(loss=np.where(np.arange(600) < 380, WITH_LR, CALM + 2.0), lr=WARMS, norm=np.where(np.arange(600) < 380, NORM, 5 * NORM))
+    assert names(made)[0] == "lr-too-high"
+    assert names(run(loss=WITH_LR, lr=np.full(600, 3e-4)))[0] != "lr-too-high"
+
+
+def test_a_jump_that_stays_is_an_open_pair_until_the_validation_loss_or_the_norm_tells() -> None:
+    pair = {"labels-corrupted", "optimizer-state-corrupted"}
+    jumping = with_at(NORM, 400, 6.0, 5.0)
+    assert {first(run(loss=STAYS, lr=LR)), *twins(run(loss=STAYS, lr=LR))} == pair
+    assert {first(run(loss=STAYS, lr=LR, norm=jumping)), *twins(run(loss=STAYS, lr=LR, norm=jumping))} == pair
+    worse = run(loss=STAYS, lr=LR, norm=jumping, val=(EVALS, np.where(EVALS < 400, 2.0, 3.0)))
+    assert (first(worse), twins(worse)) == ("optimizer-state-corrupted", ())
+    same = run(loss=STAYS, lr=LR, norm=jumping, val=(EVALS, np.linspace(2.0, 1.5, EVALS.size)))
+    assert not pair & set(names(same))
+
+
+def first(made: Run) -> str:
+    return judge(made).findings[0].cause.id
+
+
+def twins(made: Run) -> tuple[str, ...]:
+    return judge(made).findings[0].twins
+
+
+@pytest.mark.parametrize("rows", [60, 150, 600])
+@pytest.mark.parametrize("spread", [0.4, 0.8])
+def test_noise_that_multiplies_is_no_alarm(rows: int, spread: float) -> None:
+    """The loss of a diffusion model, or of single examples, is log-normal from batch to batch."""
+    alarmed = [alarms(run(loss=0.1 * np.random.default_rng(seed).lognormal(0.0, spread, rows))) for seed in range(20)]
+    assert alarmed == [[]] * 20
+
+
+def test_what_stands_out_of_noise_that_multiplies_is_seen() -> None:
+    noisy = 0.1 * np.random.default_rng(1).lognormal(0.0, 0.5, 600)
+    assert look(run(loss=with_at(noisy, 400, 30.0, 20.0)), "loss-spike").start == 400
+
+
+def test_many_spikes_of_near_height_are_what_the_run_does() -> None:
+    """A tail that falls with the square throws up dozens, and one of them is the highest."""
+    heavy = 1.5 + 0.05 * np.abs(np.random.default_rng(3).standard_t(2.0, 2000))
+    assert alarms(run(loss=heavy)) == []
+    assert alarms(run(loss=with_at(heavy, 1500, 90.0, 60.0))) == ["long-tail-batch"]
+
+
+@pytest.mark.parametrize("row", [25, 39, 83])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_spike_in_the_first_hundred_rows_of_a_sparse_log_is_seen(row: int, seed: int) -> None:
+    step = np.arange(150) * 10
+    loss = 2.5 + 6.5 * (1 + step / 100) ** -0.5 + 0.05 * np.random.default_rng(seed).standard_normal(150)
+    made = run(loss=(step, with_at(loss, row, 1.8 * loss[row])), norm=(step, with_at(level(150, 1.0, 0.1), row, 12.0)))
+    assert look(made, "loss-spike").start == step[row]
+    assert names(made)[0] == "long-tail-batch"
 
 
 # The document's numbers to the letter

@@ -54,6 +54,15 @@ def test_batches_of_one_may_start_high_by_chance() -> None:
     assert state(run(loss=with_at(UNTRAINED, 0, GUESS + 2.0), vocab_size=512), "first-loss-over-guess") is State.PRESENT
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sum_over_frames_starts_high_and_is_no_broken_start(seed: int) -> None:
+    """CTC: a loss of 60 nats and a norm of 140, both of which fall tenfold as it learns."""
+    rng = np.random.default_rng(seed)
+    fall = 0.1 + 0.9 * np.exp(-np.arange(400) / 40.0)
+    made = run(loss=60 * fall * rng.lognormal(0, 0.1, 400), norm=150 * fall * rng.lognormal(0, 0.3, 400))
+    assert alarms(made) == []
+
+
 def test_the_first_row_of_a_log_that_starts_late_is_no_start() -> None:
     made = run(loss=(LATE, LOW), norm=(LATE, 1e-6 * NORM), vocab_size=512)
     for signal in ("first-loss-under-guess", "first-norm-low"):
