@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 from sismo.errors import UsageError
 from sismo.probes import checkpoints
 from sismo.probes.checkpoints import Checkpoint
-from sismo.probes.step import LossFn
+from sismo.probes.step import LossFn, one_line
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.reader import read_run
 from sismo.records.types import Run
@@ -164,8 +164,7 @@ def _user(what: str, call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
-        line = (str(error).strip().splitlines() or [""])[0][:200]
-        raise UsageError(f"{what}: {type(error).__name__}: {line}") from error
+        raise UsageError(f"{what}: {one_line(error)}") from error
 
 
 def _at(folder: Path, path: str) -> Path | None:

@@ -26,7 +26,7 @@ def loss_of(model: nn.Module, batch: Any, loss_fn: LossFn, autocast: torch.dtype
     except SismoError:
         raise
     except Exception as error:
-        raise UsageError(f"the loss function failed on this batch: {type(error).__name__}: {_line(error)}") from error
+        raise UsageError(f"the loss function failed on this batch: {one_line(error)}") from error
     loss = getattr(loss, "loss", loss)  # a model of transformers returns its loss in a field
     found = next(tensors(loss), None)
     if found is None or found.numel() != 1:
@@ -42,7 +42,7 @@ def backward(loss: Tensor, scale: float = 1.0) -> None:
     try:
         loss.backward(torch.full_like(loss, scale))
     except RuntimeError as error:
-        raise UsageError(f"the backward pass failed: {_line(error)}") from error
+        raise UsageError(f"the backward pass failed: {one_line(error)}") from error
 
 
 def unscale(model: nn.Module, scale: float) -> None:
@@ -60,5 +60,6 @@ def grad_norm(model: nn.Module) -> float:
     return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
 
 
-def _line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [""])[0][:200]
+def one_line(error: BaseException) -> str:
+    """The kind of an exception and its first line."""
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}"

@@ -30,6 +30,7 @@ DETECTORS = (
     Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", _REPLAY),
     Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", _REPLAY),
     Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", _CAUSAL),
+    Detector("labels-are-the-inputs", ("events.probe",), _event("causality", "labels", "in-input"), "the labels equal the inputs at the same place, and nobody shifts them", "the labels are not the inputs", _CAUSAL),
     Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", "evaluate one batch twice and compare"),
     Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "print model.training inside the loop"),
     Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _NAN),

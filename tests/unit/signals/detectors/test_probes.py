@@ -21,6 +21,7 @@ TRIOS = {
     "fp32-replay-clean": Trio(probe(fp32="clean"), probe(fp32="fails"), EMPTY),
     "fp32-replay-fails": Trio(probe(fp32="fails"), probe(fp32="clean"), EMPTY),
     "future-moves-the-past": Trio(probe(causality="broken"), probe(causality="sound"), EMPTY),
+    "labels-are-the-inputs": Trio(probe(labels="in-input"), probe(labels="apart"), EMPTY),
     "eval-differs-twice": Trio(probe(eval_twice="differs"), probe(eval_twice="agrees"), EMPTY),
     "training-flag-false": Trio(probe(training_mode="off"), probe(training_mode="on"), EMPTY),
     "origin-found": Trio(probe(origin="found", where="head"), probe(origin="none"), probe(fp32="clean")),
