@@ -8,7 +8,7 @@ ARGS ?=
 EXAMPLES = $(sort $(filter-out %.py %.md,$(wildcard examples/*)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint types format check cases bench bench-overhead examples messages golden docs clean
+.PHONY: help setup demo test test-fast lab lint types format check cases bench bench-overhead examples messages golden docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench: $(STAMP) ## synthetic faults, false alarms and speed
 bench-overhead: $(STAMP) ## what recording costs, beside trainscope, in steps taken in turn
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m sismo.bench.overhead $(ARGS)
+
+lab: $(STAMP) ## train the healthy run and the three sealed failures, with their pages (some 3 minutes)
+	$(BIN)/sismo lab run --again $(ARGS)
 
 examples: $(STAMP) ## write the example logs again (deterministic)
 	$(BIN)/python examples/make_examples.py

@@ -53,7 +53,7 @@ def sentences() -> Iterator[tuple[str, str]]:
     """Every message id, with where it comes from. Sorted by where, so that a translator meets what belongs together."""
     for word in _WORDS:
         yield word, "words"
-    for name in ("report", "dashboard", "scan", "cli", "sources", "signals/detectors", "probes", "postmortem.py"):
+    for name in ("report", "dashboard", "scan", "cli", "sources", "signals/detectors", "probes", "lab", "postmortem.py"):
         path = SOURCE / name
         for file in [path] if path.suffix else sorted(path.rglob("*.py")):
             for text in _in_code(file):

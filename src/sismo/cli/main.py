@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib
-import pkgutil
 import sys
 
 import click
@@ -12,26 +10,15 @@ import click
 from sismo import __version__
 from sismo.cli import commands
 from sismo.cli.console import complain, flush
+from sismo.cli.group import group_of
 from sismo.errors import EXIT_FAILED, SismoError
 
 _NO_ROOM = (errno.ENOSPC, errno.EIO, errno.EBADF)
 """What writing to a full disk or a closed stream says: the fault of where the output goes, and no bug."""
 
 
-class _Commands(click.Group):
-    """Subcommands by being there: one module in ``commands/`` each, imported when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        return importlib.import_module(f"{commands.__name__}.{cmd_name}").COMMAND
-
-
 @click.group(
-    cls=_Commands,
+    cls=group_of(commands),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="""\b
 Examples:

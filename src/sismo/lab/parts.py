@@ -32,13 +32,7 @@ def warmup_cosine(settings: Settings, step: int) -> float:
     """From lr / warmup up to lr in a straight line, then down a half cosine to lr_min at the last step."""
     if step < settings.warmup:
         return settings.lr * (step + 1) / settings.warmup
-    return cosine(settings, step)
-
-
-def cosine(settings: Settings, step: int) -> float:
-    """The half cosine alone: lr at the end of what would be the warmup, and before it."""
-    share = (step - settings.warmup) / max(1, settings.total_steps - 1 - settings.warmup)
-    share = min(1.0, max(0.0, share))
+    share = min(1.0, (step - settings.warmup) / max(1, settings.total_steps - 1 - settings.warmup))
     return settings.lr_min + 0.5 * (settings.lr - settings.lr_min) * (1 + math.cos(math.pi * share))
 
 

@@ -156,7 +156,7 @@ class Fault:
         change: ``change(setup, step)`` gives the setup with exactly one field changed, so that the fault begins at a step.
         onset: where it begins, as a share of the run; 0 is the first step.
         tasks: ids of the tasks that it shows on. panel: id of the dashboard panel that tells it. sign: what is to be seen there.
-        probe: what proves it where nothing recorded does.
+        probe: what proves it where nothing recorded does. hidden: whether a run at these settings hides it, so that "unknown" is right.
     """
 
     id: str
@@ -168,6 +168,7 @@ class Fault:
     panel: str
     sign: str
     probe: str = ""
+    hidden: Callable[[Settings], bool] = lambda settings: False
 
     def step(self, settings: Settings) -> int:
         """The step at which it begins."""

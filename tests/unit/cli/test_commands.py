@@ -143,9 +143,12 @@ def test_series_shows_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("command", ["diagnose", "tree", "explain", "series"])
+@pytest.mark.parametrize(
+    "command",
+    ["diagnose", "tree", "explain", "series", "lab", "lab run", "lab answer", "lab reveal", "lab exam", "lab faults"],
+)
 def test_every_command_has_help_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([command, "--help"]) == 0
+    assert run([*command.split(), "--help"]) == 0
     assert f"Examples:\n    sismo {command}" in capsys.readouterr().out
 
 

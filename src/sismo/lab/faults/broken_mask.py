@@ -28,4 +28,5 @@ FAULT = Fault(
     panel="loss",
     sign="training and validation loss fall to almost 0 together, and heads look at a single key",
     probe="causality",
+    hidden=lambda settings: settings.layout == "chunks",
 )
