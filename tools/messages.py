@@ -45,6 +45,9 @@ _WORDS = (
     "robust",
     "literal",
     "not read",
+    "running",
+    "completed",
+    "crashed",
 )
 """Words that reach a report as a value rather than as a sentence."""
 

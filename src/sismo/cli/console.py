@@ -19,7 +19,7 @@ _STAND_INS = {"−": "-", "±": "+-", "×": "x", "σ": "sigma", "“": '"', "”
 _BLINK = 0.05
 """Seconds between two states of a line that changes: no eye follows more."""
 
-_WIDEST = 100
+WIDEST = 100
 """Columns beyond which a wide terminal is not used: long lines are hard to read."""
 
 
@@ -32,7 +32,7 @@ def page(lang: str | None, *, verbose: bool = False) -> Page:
     terminal = _stdout().isatty()
     return Page(
         language(lang or preferred(os.environ)),
-        width=min(_WIDEST, max(60, _columns())) if terminal else 80,
+        width=min(WIDEST, max(60, _columns())) if terminal else 80,
         colour=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
         unicode=_encodes(sys.stdout, _PROBE),
         verbose=verbose,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 
 import click
 
@@ -27,32 +27,35 @@ def COMMAND(path: str, serve: int | None, every: float, lang: str | None) -> int
     http://127.0.0.1:PORT/, for this machine only, and updates by itself.
     """
     from sismo.cli.console import emit, page
-    from sismo.cli.follow import Screen, follow
+    from sismo.cli.follow import follow
+    from sismo.cli.screen import Screen
     from sismo.errors import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS
     from sismo.signals.presets import preset
 
     sheet, limits = page(lang), preset("robust")
-    screen, healthy, seen = Screen(sheet), None, False
-    if serve is not None:
-        from sismo.dashboard.server import PageServer
-
-        server = PageServer(serve)
-        emit(server.address)
-    else:
+    healthy, seen, address = None, False, ""
+    with ExitStack() as stack:
         server = None
-    with closing(server) if server else nullcontext():
-        for state in follow(path, limits, every):
+        if serve is not None:
+            from sismo.dashboard.server import PageServer
+
+            server = stack.enter_context(closing(PageServer(serve)))
+            address = server.address
+            emit(address)
+        screen = stack.enter_context(Screen(sheet))
+        for state in follow(path, limits, every, screen.rest):
             if isinstance(state, str):
                 screen.wait(state)
                 continue
             run, document = state
             healthy, seen = document.healthy, True
-            last = max((int(series.steps[-1]) for series in run.series.values() if len(series)), default=0)
-            screen.show(document, f"{sheet.word(document.step_unit)} {last:,} {run.header.status or ''}".rstrip())
             if server:
                 from sismo.dashboard.page import render
 
                 server.show(render(document, run, sheet.language, limits.values, live=True))
+            last = max((int(series.steps[-1]) for series in run.series.values() if len(series)), default=0)
+            parts = (f"{sheet.word(document.step_unit)} {last:,}", sheet.word(run.header.status or ""), address)
+            screen.show(document, "  ".join(part for part in parts if part))
     if not seen:
         return EXIT_FAILED
     return EXIT_FINDINGS if healthy is False else EXIT_CLEAN
