@@ -41,12 +41,11 @@ class Screen:
         self._shown = _Shown(None, "")
         self._said = ""
         self._size = (0, 0)
-        self._before: object = signal.SIG_DFL
 
     def __enter__(self) -> Screen:
         if self._terminal:
             # A process that is asked to end gives the screen back too.
-            self._before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
             _write(_ENTER)
         return self
 
@@ -54,7 +53,7 @@ class Screen:
         if not self._terminal:
             return
         _write(_LEAVE)
-        signal.signal(signal.SIGTERM, self._before)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if self._shown.document is not None:
             emit("\n".join(self._report(self._shown.document, _size()[0])))
 

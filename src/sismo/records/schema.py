@@ -13,6 +13,7 @@ A row number is never used twice, so a row that is both in a part and still in t
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -48,15 +49,24 @@ def parts_in(folder: Path) -> list[tuple[int, int, Path]]:
 
 def header_to_json(header: Header) -> dict[str, object]:
     """The header as plain JSON values."""
-    return {name: value for name, value in header._asdict().items() if name != "status"}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in header._asdict().items() if name != "status"}
 
 
 def header_from_json(data: Mapping[str, object], status: str | None) -> Header:
-    """The header from a manifest; keys of a later minor version are ignored."""
-    known = set(Header._fields) - {"status"}
-    found = {key: value for key, value in data.items() if key in known}
-    found.setdefault("source", "sismo-run")
-    return Header(**found, status=status)  # pyright: ignore[reportArgumentType] - what a manifest holds is checked by its writer
+    """The header from a manifest. Keys of a later minor version are ignored, and values of another kind than theirs are not known."""
+    known = {key: value for key, value in data.items() if key in Header._fields and key != "status" and _fits(key, value)}
+    return Header(**{"source": "sismo-run", **known}, status=status)  # pyright: ignore[reportArgumentType] - checked above
+
+
+_NUMBERS = {"total_steps", "warmup_steps", "checkpoint_every", "vocab_size", "accumulation", "clip"}
+
+
+def _fits(key: str, value: object) -> bool:
+    if key == "config":
+        return isinstance(value, Mapping)
+    if key in _NUMBERS:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, str)
 
 
 def write_json(path: Path, document: Mapping[str, object]) -> None:

@@ -16,10 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sismo import diagnose
+from sismo.dashboard.page import render
 from sismo.errors import RunFormatError, UsageError
 from sismo.records.reader import read_run
 from sismo.records.types import Event, Header, Run
 from sismo.records.writer import RunWriter
+from sismo.report.language import language
 
 HEADER = Header("sismo-run", name="demo", dtype="bf16", total_steps=100, clip=1.0, config={"seed": 3, "layers": ["a", "b"]})
 
@@ -185,6 +188,7 @@ KILLED = """
 import sys
 from sismo.records.types import Header
 from sismo.records.writer import RunWriter
+from sismo.report.language import language
 writer = RunWriter(sys.argv[1], Header("sismo-run"), rows_per_part=40)
 step = int(sys.argv[2])
 while True:
@@ -227,3 +231,21 @@ def test_the_manifest_is_plain_json(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["schema"] == 1
     assert manifest["header"]["dtype"] == "bf16"
+
+
+def test_a_header_that_says_nothing_comes_back(tmp_path: Path) -> None:
+    RunWriter(tmp_path / "run", Header("sismo-run")).close()
+    assert read_run(tmp_path / "run").header == Header("sismo-run", status="completed")
+
+
+@pytest.mark.parametrize("value", ["{}", ["a"], 3, True, float("nan"), {"a": {"b": 1}}])
+def test_a_manifest_of_the_wrong_kinds_is_judged_all_the_same(value: object, tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "run", Header("sismo-run")) as writer:
+        for step in range(40):
+            writer.row(step, {"loss/train": 3.0 - 0.01 * step, "grad_norm/pre": 1.0, "lr/0": 1e-3})
+    path = tmp_path / "run" / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["header"] = dict.fromkeys(Header._fields, value)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    run = read_run(tmp_path / "run")
+    assert render(diagnose(run), run, language("en")).startswith("<!doctype html>")
