@@ -49,7 +49,11 @@ def parts_in(folder: Path) -> list[tuple[int, int, Path]]:
 
 def header_to_json(header: Header) -> dict[str, object]:
     """The header as plain JSON values."""
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in header._asdict().items() if name != "status"}
+    return {
+        name: dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else value
+        for name, value in header._asdict().items()
+        if name != "status"
+    }
 
 
 def header_from_json(data: Mapping[str, object], status: str | None) -> Header:
