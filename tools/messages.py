@@ -21,7 +21,8 @@ from sismo.lab.catalogue import faults, kinds, tasks
 from sismo.records.channels import FAMILIES
 from sismo.report.language import LOCALE
 from sismo.signals.registry import detectors, thresholds
-from sismo.tree.catalogue import causes, trees
+from sismo.tree.catalogue import causes, remedies, trees
+from sismo.tree.remedy import SETTINGS
 
 SOURCE = Path(__file__).parent.parent / "src" / "sismo"
 FOLDER = LOCALE / "es" / "LC_MESSAGES"
@@ -29,6 +30,11 @@ PO, MO = FOLDER / "sismo.po", FOLDER / "sismo.mo"
 
 _CALLS = {"word": 0, "fill": 0, "Text": 0, "unknown": 0, "Note": 1}
 """Functions that take a sentence, and which argument it is."""
+
+_SPEAKING = (
+    "report", "dashboard", "scan", "cli", "incident", "patch", "sources", "signals/detectors", "probes", "lab", "postmortem.py",
+)  # fmt: skip
+"""Packages and modules whose code holds sentences."""
 
 _WORDS = (
     "yes",
@@ -56,7 +62,7 @@ def sentences() -> Iterator[tuple[str, str]]:
     """Every message id, with where it comes from. Sorted by where, so that a translator meets what belongs together."""
     for word in _WORDS:
         yield word, "words"
-    for name in ("report", "dashboard", "scan", "cli", "sources", "signals/detectors", "probes", "lab", "postmortem.py"):
+    for name in _SPEAKING:
         path = SOURCE / name
         for file in [path] if path.suffix else sorted(path.rglob("*.py")):
             for text in _in_code(file):
@@ -70,6 +76,11 @@ def sentences() -> Iterator[tuple[str, str]]:
     for cause in causes().values():
         for text in (cause.title, cause.statement, cause.first_action, *cause.fixes, cause.confirm, cause.counter, cause.decider):
             yield text, f"cause {cause.id}"
+    for remedy in remedies().values():
+        for text in (remedy.expect, remedy.lesson, *(change.why for change in remedy.changes)):
+            yield text, f"remedy {remedy.cause}"
+    for name, setting in SETTINGS.items():
+        yield setting.title, f"setting {name}"
     for detector in detectors().values():
         for text in (detector.present, detector.absent, detector.how):
             yield text, f"signal {detector.id}"

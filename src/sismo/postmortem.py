@@ -15,8 +15,8 @@ from sismo.tree.types import Answer, Diagnosis, Finding, Visit
 
 SCHEMA = "sismo.postmortem/1"
 
-_SURE = 0.75
-_LIKELY = 0.5
+SURE = 0.75
+LIKELY = 0.5
 """Confidence from which a verdict says 'is' instead of 'probably', and 'probably' instead of 'possibly'."""
 
 
@@ -142,10 +142,10 @@ def _verdict(run: Run, diagnosis: Diagnosis) -> Text:
                 else "Unknown between {pair}: {title}, or its look-alike; one check decides.",
                 {**numbers, "pair": pair},
             )
-        if first.confidence >= _SURE:
+        if first.confidence >= SURE:
             template = "{title} ({id})"
         else:
-            template = "Probably: {title} ({id})" if first.confidence >= _LIKELY else "Possibly: {title} ({id})"
+            template = "Probably: {title} ({id})" if first.confidence >= LIKELY else "Possibly: {title} ({id})"
         return Text(template + (", from {unit} {step}." if first.step is not None else "."), numbers)
     lost = diagnosis.judged and diagnosis.healthy is None
     if lost:
@@ -213,7 +213,12 @@ def _visit(visit: Visit, detectors: Mapping[str, Detector]) -> WalkItem:
 
 def _open(visit: Visit, detectors: Mapping[str, Detector]) -> UnknownItem:
     blocking = next(o for o in visit.observations if o.state is State.UNKNOWN)
-    detector = detectors[blocking.signal]
-    family = FAMILIES.get(blocking.missing.partition("/")[0])
-    how = detector.how or (family.record if family else "") or "record the run with sismo.Recorder"
-    return UnknownItem(visit.node.id, Text(visit.node.asks), Text(blocking.missing, blocking.numbers), Text(how))
+    missing, how = lacking(blocking, detectors)
+    return UnknownItem(visit.node.id, Text(visit.node.asks), missing, how)
+
+
+def lacking(observation: Observation, detectors: Mapping[str, Detector]) -> tuple[Text, Text]:
+    """What was missing where something could not be looked for, and how to get it."""
+    family = FAMILIES.get(observation.missing.partition("/")[0])
+    how = detectors[observation.signal].how or (family.record if family else "") or "record the run with sismo.Recorder"
+    return Text(observation.missing, observation.numbers), Text(how)

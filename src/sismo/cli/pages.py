@@ -37,7 +37,7 @@ def save(path: Path, text: str) -> None:
     """Writes a file whole or not at all. Raises UsageError where that cannot be done."""
     beside = path.with_name(f".{path.name}.part")
     try:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", newline="")
         beside.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error

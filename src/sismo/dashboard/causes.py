@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sismo.dashboard.evidence import evidence
-from sismo.dashboard.markup import Markup, tag
 from sismo.postmortem import CauseItem, PostMortem
 from sismo.report.language import Language
+from sismo.report.markup import Markup, tag
 
 
 def causes(document: PostMortem, language: Language) -> Markup:

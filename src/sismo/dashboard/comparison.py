@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sismo.compare import Comparison, Parting
 from sismo.dashboard.alarms import owner_of
-from sismo.dashboard.markup import Markup, tag
 from sismo.dashboard.registry import panels
 from sismo.report.language import Language
+from sismo.report.markup import Markup, tag
 
 _ROWS = 200
 _VALUE = 200

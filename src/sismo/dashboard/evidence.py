@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sismo.dashboard.alarms import owner_of
-from sismo.dashboard.markup import Markup, tag
 from sismo.dashboard.registry import panels
 from sismo.postmortem import EvidenceItem
 from sismo.report.language import Language
+from sismo.report.markup import Markup, tag
 
 
 def evidence(items: Sequence[EvidenceItem], language: Language, unit: str) -> Markup:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sismo.dashboard.drawing import Drawn, Shown
-from sismo.dashboard.markup import Markup, tag
 from sismo.report.language import Language
+from sismo.report.markup import Markup, tag
 
 
 def grid(shown: Sequence[Shown], unit: str, language: Language) -> Markup:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sismo.dashboard.causes import causes
 from sismo.dashboard.drawing import draw
 from sismo.dashboard.grid import grid
-from sismo.dashboard.markup import Markup, data, join, raw, tag
 from sismo.dashboard.panel import Limits
 from sismo.dashboard.path import picture
 from sismo.dashboard.reading import reading
@@ -16,6 +15,7 @@ from sismo.dashboard.verdict import state, verdict
 from sismo.postmortem import PostMortem
 from sismo.records.types import Run
 from sismo.report.language import Language
+from sismo.report.markup import Markup, data, join, raw, tag
 
 SCRIPTS = (
     "words",

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from sismo.dashboard.evidence import evidence, zoom
-from sismo.dashboard.markup import Markup, tag
 from sismo.postmortem import PostMortem, WalkItem
 from sismo.report.language import Language
+from sismo.report.markup import Markup, tag
 
 _WIDTH, _ROW, _TOP = 380, 46, 8
 _SPINE, _FIRST, _GAP, _RADIUS = 10, 34, 30, 10

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from sismo.dashboard.markup import Markup, tag
 from sismo.dashboard.sampling import Whole
 from sismo.postmortem import PostMortem
 from sismo.records.types import Run
 from sismo.report.language import Language
+from sismo.report.markup import Markup, tag
 
 _VALUE = 400
 """Letters of one value of the configuration."""

@@ -8,6 +8,7 @@ from functools import cache
 
 from sismo.dashboard import panels as package
 from sismo.dashboard.panel import Panel
+from sismo.postmortem import Text
 
 
 @cache
@@ -15,3 +16,9 @@ def panels() -> tuple[Panel, ...]:
     """All panels in their order."""
     found = [importlib.import_module(f"{package.__name__}.{module.name}").PANEL for module in pkgutil.iter_modules(package.__path__)]
     return tuple(sorted(found, key=lambda panel: panel.number))
+
+
+def panel_of(channel: str) -> Text | None:
+    """What the panel that draws a channel is called; None where none does."""
+    found = next((panel for panel in panels() if panel.owns(channel)), None)
+    return Text("Panel {number}, {title}", {"number": found.number, "title": found.title}) if found else None

@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from sismo.dashboard.markup import Markup, raw, tag
+from sismo.report.markup import Markup, raw, tag
 
 ASSETS = Path(__file__).parent / "assets"
 

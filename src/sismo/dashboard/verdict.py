@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from sismo.dashboard.drawing import Shown
 from sismo.dashboard.evidence import evidence
-from sismo.dashboard.markup import Markup, join, tag
 from sismo.postmortem import CauseItem, PostMortem
 from sismo.report.language import Language
+from sismo.report.markup import Markup, join, tag
 
 _MARKS = {"broken": "✖", "warning": "▲", "note": "◆", "healthy": "✔", "unjudged": "?"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sismo.postmortem import CauseItem, EvidenceItem, PostMortem
+from sismo.report.escape import markdown as escaped
 from sismo.report.language import Language
 
 
@@ -15,12 +16,12 @@ def render(document: PostMortem, language: Language) -> str:
 
 def _lines(document: PostMortem, language: Language) -> Iterator[str]:
     say, word = language.say, language.word
-    yield f"## {_plain(say(document.verdict))}"
+    yield f"## {escaped(say(document.verdict))}"
     yield ""
     run = f"`{document.path}`" + (f" [{document.name}]" if document.name else "")
     yield f"{run} ({document.source}, {document.preset})"
     for fact in document.facts:
-        yield f"- {_plain(say(fact))}"
+        yield f"- {escaped(say(fact))}"
     for position, cause in enumerate(document.causes):
         yield ""
         yield from _cause(cause, language, first=position == 0)
@@ -29,39 +30,39 @@ def _lines(document: PostMortem, language: Language) -> Iterator[str]:
         yield from ("", f"### {word('Not checked')}", "")
         for how in dict.fromkeys(say(item.how) for item in document.unknown):
             missing = dict.fromkeys(say(item.missing) for item in document.unknown if say(item.how) == how)
-            yield f"- {_plain(how)}: {_plain(', '.join(missing))}"
+            yield f"- {escaped(how)}: {escaped(', '.join(missing))}"
     if document.notes:
         yield from ("", f"### {word('Notes on the reading')}", "")
-        yield from (f"- {_plain(say(note))}" for note in document.notes)
+        yield from (f"- {escaped(say(note))}" for note in document.notes)
 
 
 def _cause(cause: CauseItem, language: Language, *, first: bool) -> Iterator[str]:
     say, word = language.say, language.word
     where = "" if cause.step is None else language.fill(", step {step}", step=cause.step)
     after = f" ({word('Follows from it')}: {cause.consequence_of})" if cause.consequence_of else ""
-    yield f"### {_plain(say(cause.title))} (`{cause.id}`, {word(cause.severity)}, {cause.confidence:.2f}{where}){after}"
+    yield f"### {escaped(say(cause.title))} (`{cause.id}`, {word(cause.severity)}, {cause.confidence:.2f}{where}){after}"
     yield ""
-    yield _plain(say(cause.statement))
+    yield escaped(say(cause.statement))
     yield from _bullets(word("Evidence"), cause.evidence, language)
     yield from _bullets(word("Against"), cause.against, language)
     if not first:
         yield ""
-        yield f"**{word('Do first')}:** {_plain(say(cause.first_action))}"
+        yield f"**{word('Do first')}:** {escaped(say(cause.first_action))}"
         return
     yield from _bullets(word("Ruled out"), cause.looked_for, language)
     yield ""
-    yield f"**{word('Do first')}:** {_plain(say(cause.first_action))}"
+    yield f"**{word('Do first')}:** {escaped(say(cause.first_action))}"
     yield ""
-    yield f"**{word('To confirm')}:** {_plain(say(cause.confirm))}"
+    yield f"**{word('To confirm')}:** {escaped(say(cause.confirm))}"
     if cause.fixes:
         yield from ("", f"**{word('Other fixes')}**", "")
-        yield from (f"- {_plain(say(fix))}" for fix in cause.fixes)
+        yield from (f"- {escaped(say(fix))}" for fix in cause.fixes)
 
 
 def _bullets(label: str, items: Sequence[EvidenceItem], language: Language) -> Iterator[str]:
     if items:
         yield from ("", f"**{label}**", "")
-        yield from (f"- {_plain(language.say(item.text))}" for item in items)
+        yield from (f"- {escaped(language.say(item.text))}" for item in items)
 
 
 def _walk(document: PostMortem, language: Language) -> Iterator[str]:
@@ -71,14 +72,6 @@ def _walk(document: PostMortem, language: Language) -> Iterator[str]:
     say, word = language.say, language.word
     yield from ("", f"<details><summary>{word('The path')}</summary>", "", f"| | {word('question')} | |", "|---|---|---|")
     for item in document.walk:
-        said = _plain(say(item.evidence[0].text)) if item.evidence else ""
-        yield f"| {item.id} | {_plain(say(item.asks))} | **{word(item.answer)}** {said} |"
+        said = escaped(say(item.evidence[0].text)) if item.evidence else ""
+        yield f"| {item.id} | {escaped(say(item.asks))} | **{word(item.answer)}** {said} |"
     yield from ("", "</details>")
-
-
-def _plain(text: str) -> str:
-    """The text with what Markdown would take for markup escaped."""
-    escaped = text.replace("\\", "\\\\")
-    for mark in "*_|<>`[]#":
-        escaped = escaped.replace(mark, f"\\{mark}")
-    return " ".join(escaped.split())

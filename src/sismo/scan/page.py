@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sismo.dashboard.markup import Markup, join, raw, tag
 from sismo.dashboard.shell import asset, shell
 from sismo.postmortem import Text
 from sismo.report.language import Language
+from sismo.report.markup import Markup, join, raw, tag
 from sismo.scan.groups import Group, Link, groups, links, tally, timeline
 from sismo.scan.scanning import Scanned
 from sismo.scan.summary import NAMES, headline, state, strays

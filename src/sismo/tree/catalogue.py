@@ -1,4 +1,4 @@
-"""Every tree, question and cause, found by being in ``nodes/`` and ``causes/``."""
+"""Every tree, question, cause and remedy, found by being in ``nodes/``, ``causes/`` and ``remedies/``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from types import ModuleType
 from sismo.errors import UsageError
 from sismo.tree import causes as _causes
 from sismo.tree import nodes as _nodes
+from sismo.tree import remedies as _remedies
 from sismo.tree.redirects import REDIRECTS
+from sismo.tree.remedy import Remedy
 from sismo.tree.types import Cause, Node, Tree
 
 TREES = {
@@ -59,6 +61,18 @@ def causes() -> Mapping[str, Cause]:
             if cause.id in found:
                 raise ValueError(f"two causes are called {cause.id!r}")
             found[cause.id] = cause
+    return found
+
+
+@cache
+def remedies() -> Mapping[str, Remedy]:
+    """Every remedy by the id of its cause."""
+    found: dict[str, Remedy] = {}
+    for module in _modules(_remedies):
+        for remedy in module.REMEDIES:
+            if remedy.cause in found:
+                raise ValueError(f"two remedies for {remedy.cause!r}")
+            found[remedy.cause] = remedy
     return found
 
 

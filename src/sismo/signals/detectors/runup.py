@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
@@ -49,11 +50,19 @@ def _growth(series: Series, step: int) -> tuple[float, int, float, float] | None
     base = level(earlier[-100:])
     recent = values[-window:]
     top = int(np.argmax(recent))
-    rising = np.nonzero(recent > max(base * 1.2, base + 3 * noise(earlier[-100:])))[0]
-    start = int(steps[-window:][rising[0]]) if rising.size else step
+    above = values > max(base * 1.2, base + 3 * noise(earlier[-100:]))
+    rising = np.nonzero(above[-window:])[0]
+    start = int(steps[_beginning(above, values.size - window + int(rising[0]))]) if rising.size else step
     lasts = level(recent[-2:]) >= 0.5 * float(recent[top])
     growth = float(recent[top]) / base if base > 0 and lasts else 1.0
     return growth, start, base, float(recent[top])
+
+
+def _beginning(above: NDArray[np.bool_], row: int) -> int:
+    """The row where a stretch that is under way at this one began; a single row under the bar does not end it."""
+    while row and above[max(0, row - 2) : row].any():
+        row -= 1 if above[row - 1] else 2
+    return row
 
 
 def _norm(view: View) -> Observation:

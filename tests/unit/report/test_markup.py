@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sismo.dashboard.markup import data, join, raw, tag
+from sismo.report.markup import data, join, raw, tag
 
 
 def test_text_and_attributes_are_escaped() -> None:

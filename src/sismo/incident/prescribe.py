@@ -1,0 +1,134 @@
+"""What to do about a run: the first action of its cause as something that runs, or the reason why there is nothing to run yet."""
+
+from __future__ import annotations
+
+from sismo.incident.batches import fingerprints, ids
+from sismo.incident.checkpoints import HEALTHY, last_healthy
+from sismo.incident.settings import proposed
+from sismo.incident.types import Gap, Prescription, Skip, Start
+from sismo.postmortem import LIKELY, Text
+from sismo.records.channels import LOSS_TRAIN
+from sismo.records.types import Run
+from sismo.tree.catalogue import remedies
+from sismo.tree.remedy import Kind, Remedy, Restart
+from sismo.tree.types import Diagnosis, Finding
+
+
+def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
+    """The prescription for a run. It is refused where the verdict is not sure enough to act on."""
+    refused = _refused(run, diagnosis)
+    first = diagnosis.first
+    if refused is not None or first is None:
+        return Prescription("", "none", None, refused, None)
+    remedy = remedies()[first.cause.id]
+    return Prescription(
+        cause=first.cause.id,
+        kind=remedy.kind.value,
+        confidence=first.confidence,
+        refused=None,
+        action=Text(first.cause.first_action),
+        start=start(run, first, remedy),
+        skip=_skip(run, first.step, remedy) if remedy.skip and first.step is not None else None,
+        changes=[proposed(change, run) for change in remedy.changes],
+        code=remedy.code,
+        probe=_probe(run, first, remedy),
+    )
+
+
+def _refused(run: Run, diagnosis: Diagnosis) -> Gap | None:
+    first = diagnosis.first
+    if diagnosis.healthy is True:
+        return Gap(Text("Nothing at warning or worse was found: there is nothing to change."), Text("Let the run go on."))
+    if diagnosis.healthy is None or first is None:
+        return Gap(
+            Text("There is no verdict, so there is nothing to prescribe."),
+            Text("Log the training loss, the gradient norm before clipping and the learning rate at every step, and diagnose again."),
+        )
+    if first.twins:
+        pair = " / ".join([first.cause.id, *first.twins])
+        return Gap(
+            Text("It is not decided between {pair}: a change for the wrong one costs a run.", {"pair": pair}), Text(first.cause.decider)
+        )
+    if first.confidence < LIKELY:
+        return Gap(
+            Text("{id} is only possible (confidence {confidence:.2f}): confirm it first.",
+                 {"id": first.cause.id, "confidence": first.confidence}),
+            Text(first.cause.confirm),
+        )  # fmt: skip
+    return None
+
+
+def start(run: Run, finding: Finding, remedy: Remedy) -> Start | None:
+    """From where the run goes on; None where nothing has to be trained."""
+    onset = finding.step
+    if remedy.restart is Restart.NOT:
+        return None
+    if remedy.restart is Restart.NEWEST:
+        return Start(_last(run), "", Text("Go on from the newest checkpoint: nothing is lost."))
+    if remedy.restart is Restart.AFRESH or onset is None:
+        return Start(None, "", Text("Start again from step 0: what the fault has touched since then is of no use."))
+    return _taken(run, onset) if remedy.restart is Restart.TAKE else _before(run, onset)
+
+
+def _taken(run: Run, onset: int) -> Start:
+    """The checkpoint that is the result of the run."""
+    found = last_healthy(run, onset, calm=0)
+    numbers = {"unit": run.header.step_unit, "onset": onset, "step": found.step if found else None, "path": found.path if found else ""}
+    if found is None:
+        return Start(onset, "", Text("Take the checkpoint nearest to {unit} {onset}; the log names none.", numbers))
+    if found.path:
+        return Start(found.step, found.path, Text("Take {path}, the last one up to {unit} {onset}.", numbers))
+    return Start(found.step, "", Text("Take the checkpoint of {unit} {step}, the last one up to {unit} {onset}.", numbers))
+
+
+def _before(run: Run, onset: int) -> Start:
+    """The checkpoint to go back to."""
+    calm = HEALTHY.get(run.header.step_unit, 1)
+    found = last_healthy(run, onset, calm)
+    numbers = {"unit": run.header.step_unit, "onset": onset, "calm": calm, "before": onset - calm}
+    if found is None and onset <= calm:
+        return Start(None, "", Text("Start again from step 0: there is nothing before {unit} {onset} to go back to.", numbers))
+    if found is None:
+        said = Text(
+            "Restart from a checkpoint of yours that was written before {unit} {before}; the log names none. "
+            "Without one, start again from step 0.",
+            numbers,
+        )
+        return Start(None, "", said)
+    numbers |= {"step": found.step, "path": found.path}
+    if found.path:
+        said = Text("Restart from {path} ({unit} {step}), the last one that {calm} healthy {unit}s followed.", numbers)
+    else:
+        said = Text(
+            "Restart from the checkpoint of {unit} {step}, the last one that {calm} healthy {unit}s followed, if it was kept.", numbers
+        )
+    return Start(found.step, found.path, said)
+
+
+def _skip(run: Run, onset: int, remedy: Remedy) -> Skip:
+    """The batches of the row in which it began: all the steps since the row before."""
+    loss = run.get(LOSS_TRAIN)
+    interval = round(loss.interval) if loss is not None else 1
+    first = max(0, onset - max(interval, 1) + 1)
+    numbers = {"first": first, "last": onset}
+    if remedy.restart is Restart.NEWEST and first == onset:
+        said = Text("When the data comes round again, leave out the batch of step {last}.", numbers)
+    elif first == onset:
+        said = Text("Leave out the batch of step {last}.", numbers)
+    elif remedy.restart is Restart.NEWEST:
+        said = Text("When the data comes round again, leave out the batches of steps {first} to {last}.", numbers)
+    else:
+        said = Text("Leave out the batches of steps {first} to {last}.", numbers)
+    return Skip(said, first, onset, fingerprints(run, first, onset), ids(run, first, onset))
+
+
+def _last(run: Run) -> int | None:
+    return max((event.step for event in run.events_of("checkpoint")), default=None)
+
+
+def _probe(run: Run, finding: Finding, remedy: Remedy) -> str:
+    if not remedy.probe or remedy.kind is Kind.NOTHING:
+        return ""
+    recorded = f" --run {run.path}" if run.header.source == "sismo-run" else ""
+    step = f" --step {finding.step}" if finding.step is not None and remedy.probe in ("nan", "replay", "batch") else ""
+    return f"sismo probe {remedy.probe} --entry YOUR.MODULE:build{recorded}{step}"

@@ -1,0 +1,1 @@
+"""Kinds of configuration file: one module each, found by being there."""

@@ -1,0 +1,43 @@
+"""Precision is spelled in two ways: as a word (``dtype: float16``), or as a pair of switches (``fp16: true``, ``bf16: false``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sismo.patch.base import Spot, Value
+
+_TO_BF16 = {
+    "fp16": "bf16", "float16": "bfloat16", "half": "bfloat16", "16": "bf16-mixed", "16-mixed": "bf16-mixed", "16-true": "bf16-true",
+    "torch.float16": "torch.bfloat16", "fp16-mixed": "bf16-mixed",
+}  # fmt: skip
+_SWITCHES = ("fp16", "bf16")
+
+
+def to_bf16(spots: Sequence[Spot]) -> Mapping[Spot, Value] | None:
+    """The new values of the spots that set the precision; None where it is not clear which they are."""
+    switches = {name: [spot for spot in spots if _switch(spot) == name] for name in _SWITCHES}
+    words = [spot for spot in spots if not _switch(spot) and plain(spot.raw).lower() in _TO_BF16]
+    if words and not any(switches.values()):
+        return {words[0]: _TO_BF16[plain(words[0].raw).lower()]} if len(words) == 1 else None
+    if not words and all(len(found) == 1 for found in switches.values()):
+        return {switches["fp16"][0]: False, switches["bf16"][0]: True}
+    return None
+
+
+def is_precision(spot: Spot, keys: Sequence[str]) -> bool:
+    """Whether a spot sets the precision, in either way; DeepSpeed's switches stand one level down, under ``enabled``."""
+    return spot.key in keys or bool(_switch(spot))
+
+
+def _switch(spot: Spot) -> str:
+    if plain(spot.raw).lower() not in ("true", "false"):
+        return ""
+    if spot.key == "enabled" and len(spot.path) > 1:
+        parent = spot.path[-2].lower()
+        return parent if parent in _SWITCHES else ""
+    return spot.key if spot.key in _SWITCHES else ""
+
+
+def plain(raw: str) -> str:
+    """The text of a value without its quotes."""
+    return raw[1:-1] if len(raw) > 1 and raw[0] == raw[-1] and raw[0] in "'\"" else raw

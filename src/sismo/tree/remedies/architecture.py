@@ -1,0 +1,97 @@
+"""Remedies in initialisation, architecture and regularisation."""
+
+from __future__ import annotations
+
+from sismo.tree.remedy import Change, Kind, Remedy, Restart, Rule
+
+REMEDIES = (
+    Remedy(
+        cause="init-too-large",
+        kind=Kind.CODE,
+        restart=Restart.AFRESH,
+        code="torch.nn.init.normal_(module.weight, std=0.02)  # nn.Linear and nn.Embedding; biases at 0",
+        probe="init",
+        expect="The first loss is near ln V, activations have one size over depth, and the first gradient norm is under 100.",
+        within=1,
+        lesson="Look at loss and activations before the first update: a good initialisation is seen at step 0.",
+    ),
+    Remedy(
+        cause="init-too-small",
+        kind=Kind.CODE,
+        restart=Restart.AFRESH,
+        code='torch.nn.init.kaiming_normal_(module.weight, nonlinearity="relu")  # the gain of the activation in use',
+        probe="init",
+        expect="Activations keep their size from layer to layer at step 0, and the loss leaves the guess.",
+        within=200,
+        lesson="The gain belongs to the activation: what fits ReLU does not fit tanh or GELU.",
+    ),
+    Remedy(
+        cause="vanishing-gradients",
+        kind=Kind.CODE,
+        restart=Restart.AFRESH,
+        code="x = x + self.block(self.norm(x))  # pre-norm, with the residual past it",
+        probe="flow",
+        expect="The first block's gradient norm is over a thousandth of the last one's, and the loss falls.",
+        within=200,
+        lesson="Compare the gradient of the first and the last block at step 0.",
+    ),
+    Remedy(
+        cause="head-biased",
+        kind=Kind.CODE,
+        restart=Restart.AFRESH,
+        code="torch.nn.init.normal_(model.head.weight, std=0.02); torch.nn.init.zeros_(model.head.bias)",
+        probe="init",
+        expect="The first loss is near ln V.",
+        within=1,
+        lesson="An untrained model guesses: a first loss far over ln V is confidence that nobody taught it.",
+    ),
+    Remedy(
+        cause="not-untrained",
+        kind=Kind.NOTHING,
+        restart=Restart.NOT,
+        expect="A freshly built model has a first loss of ln V.",
+        lesson="Know what the first loss should be: ln V from scratch, less from a checkpoint.",
+    ),
+    Remedy(
+        cause="dead-units",
+        kind=Kind.RECIPE,
+        restart=Restart.AFRESH,
+        changes=(Change("lr", Rule.TIMES, (0.5,), "One large step can push a unit to where it never fires again."),),
+        code="activation = torch.nn.LeakyReLU(0.01)  # or GELU: a unit that has a gradient everywhere can come back",
+        expect="Under half of the layer's units are dead at the same step.",
+        within=200,
+        lesson="A dead ReLU gets no gradient and stays dead: keep the first updates small.",
+    ),
+    Remedy(
+        cause="dead-heads",
+        kind=Kind.PROBE,
+        probe="causal",
+        expect="Causality holds, and with the attention logits in range the entropy of the heads is over 0.25 of its largest value.",
+        within=500,
+        lesson="Heads that look at one key are a symptom: of a broken mask, of large logits, or of the initialisation.",
+    ),
+    Remedy(
+        cause="weight-decay-too-low",
+        kind=Kind.RECIPE,
+        changes=(Change("weight-decay", Rule.TIMES, (2.0,), "The weight norm doubled in 200 steps while the loss rose."),),
+        expect="The weight norm holds its level and the loss stops rising.",
+        within=200,
+        lesson="Log the weight norm per group: it moves long before the loss does.",
+    ),
+    Remedy(
+        cause="weight-decay-too-high",
+        kind=Kind.RECIPE,
+        changes=(Change("weight-decay", Rule.TIMES, (0.5,), "The weight norm halved in 200 steps while the loss rose."),),
+        expect="The weight norm holds its level and the loss stops rising.",
+        within=200,
+        lesson="Log the weight norm per group: it moves long before the loss does.",
+    ),
+    Remedy(
+        cause="term-imbalance",
+        kind=Kind.CODE,
+        code="loss = reconstruction + beta * kl.clamp(max=100.0)  # beta warmed up from 0; logvar.clamp(-10, 10)",
+        expect="The terms are of one size, and none of them bursts at that step.",
+        within=200,
+        lesson="Log every term of a sum by itself: the total hides which one leads.",
+    ),
+)  # fmt: skip

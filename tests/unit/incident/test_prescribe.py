@@ -1,0 +1,129 @@
+"""What is prescribed: from which checkpoint, without which batches, with which values; and when nothing is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.runs import run as made
+
+from sismo.incident.checkpoints import last_healthy
+from sismo.incident.prescribe import prescribe
+from sismo.incident.settings import follows
+from sismo.incident.types import Prescription
+from sismo.judge import judge
+from sismo.records.types import Event, Header, Run, Series
+
+RNG = np.random.default_rng(0)
+LOSS = 3.0 - 0.002 * np.arange(400) + 0.02 * RNG.standard_normal(400)
+
+
+def spiked(**more: Any) -> Run:
+    """A spike at step 250 that does not heal, with the gradient norm of that step."""
+    loss, norm = LOSS.copy(), 1.0 + 0.05 * RNG.standard_normal(400)
+    loss[250:] += 3.0
+    norm[250] = 40.0
+    return made(loss=loss, norm=norm, lr=np.full(400, 1e-3), **more)
+
+
+def of(run: Run) -> Prescription:
+    return prescribe(run, judge(run))
+
+
+def events(*steps: int) -> tuple[Event, ...]:
+    return tuple(Event(step, "checkpoint") for step in steps)
+
+
+def test_the_last_checkpoint_that_healthy_steps_followed() -> None:
+    asked = of(spiked(events=events(99, 199, 249, 299)))
+    assert asked.cause == "optimizer-state-corrupted"
+    assert asked.start is not None
+    assert asked.start.step == 199
+    assert asked.skip is not None
+    assert (asked.skip.first, asked.skip.last) == (250, 250)
+
+
+def test_trouble_after_a_checkpoint_disqualifies_it() -> None:
+    run = made(loss=LOSS, events=(*events(99, 199), Event(205, "overflow")))
+    found = last_healthy(run, 250, 20)
+    assert found is not None
+    assert found.step == 99
+
+
+def test_a_checkpoint_that_was_deleted_is_passed_over(tmp_path: Path) -> None:
+    kept = tmp_path / "checkpoints" / "step-99.pt"
+    kept.parent.mkdir()
+    kept.touch()
+    there = Event(99, "checkpoint", {"path": "elsewhere/checkpoints/step-99.pt"})
+    gone = Event(199, "checkpoint", {"path": "elsewhere/checkpoints/step-199.pt"})
+    run = Run(str(tmp_path), Header("sismo-run"), {}, (there, gone))
+    assert last_healthy(run, 250, 20) == (99, str(kept))
+
+
+def test_a_log_that_says_how_often_one_is_written_gives_the_step() -> None:
+    run = Run("x", Header("hf-trainer-state", checkpoint_every=100), {})
+    found = last_healthy(run, 250, 20)
+    assert found == (200, "")
+
+
+def test_without_one_it_says_before_which_step_it_must_be() -> None:
+    asked = of(spiked())
+    assert asked.start is not None
+    assert asked.start.step is None
+    assert "before step 230" in str(asked.start.said)
+
+
+def test_batches_are_named_where_they_were_recorded() -> None:
+    run = spiked(events=(Event(250, "batch", {"ids": ["a-1", "a-2"]}),))
+    prints = Series("batch/fingerprint", np.array([249, 250]), np.array([1.0, 255.0]))
+    asked = of(Run(run.path, run.header, {**run.series, "batch/fingerprint": prints}, run.events))
+    assert asked.skip is not None
+    assert list(asked.skip.ids) == ["a-1", "a-2"]
+    assert list(asked.skip.fingerprints) == ["0000000000ff"]
+
+
+def test_a_sparse_log_skips_all_steps_since_the_row_before() -> None:
+    dense = spiked()
+    rows = {name: Series(name, series.steps * 10, series.values) for name, series in dense.series.items()}
+    asked = of(Run("sparse", dense.header, rows))
+    assert asked.skip is not None
+    assert (asked.skip.first, asked.skip.last) == (2491, 2500)
+
+
+def test_nothing_for_a_healthy_run_nor_without_a_verdict() -> None:
+    for run in (made(loss=LOSS), made(loss=LOSS[:3])):
+        asked = of(run)
+        assert asked.kind == "none"
+        assert asked.refused is not None
+        assert (asked.changes, asked.start, asked.code) == ((), None, "")
+
+
+def test_nothing_while_it_is_undecided() -> None:
+    loss = LOSS.copy()
+    loss[300:] = np.nan
+    asked = of(made(loss=loss))
+    assert asked.refused is not None
+    assert "not decided" in str(asked.refused.what) or "only possible" in str(asked.refused.what)
+
+
+@pytest.mark.parametrize(
+    ("rule", "operands", "old", "planned", "new"),
+    [
+        ("times", (0.5,), 3e-4, None, 1.5e-4),
+        ("times", (0.5,), None, None, None),
+        ("set", (True,), False, None, True),
+        ("set", (True,), True, None, None),
+        ("lower", (1.0, 0.5), None, None, 1.0),
+        ("lower", (1.0, 0.5), 1.0, None, 0.5),
+        ("lower", (1.0, 0.5), 0.1, None, None),
+        ("raise", (16,), 4, None, 16),
+        ("raise", (16,), 32, None, None),
+        ("share", (0.01, 100), 0, 50_000, 500),
+        ("share", (0.01, 100), 0, None, 100),
+        ("share", (0.01, 100), 100, 1_000, None),
+    ],
+)
+def test_how_a_new_value_follows(rule: str, operands: tuple[Any, ...], old: Any, planned: int | None, new: Any) -> None:
+    assert follows(rule, operands, old, planned) == new

@@ -1,0 +1,175 @@
+"""A recipe as a patch: the right value is changed, nothing else is, and what is not clear is said."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import tomlkit
+import yaml
+
+from sismo.errors import UsageError
+from sismo.incident.settings import proposed
+from sismo.incident.types import Patch, Prescription
+from sismo.patch.make import kinds, patch
+from sismo.records.types import Header, Run
+from sismo.tree.catalogue import remedies
+
+YAML = """\
+# the good run
+optim:
+    lr:   3e-4        # peak
+    betas: [0.9, 0.95]
+    max_grad_norm: 1.0
+train: {warmup_steps: 0, fp16: true, bf16: false}
+names: ["lr", 'x']
+"""
+TOML = """\
+# the good run
+[optim]
+lr = 3e-4          # peak
+max_grad_norm = 1.0
+betas = [0.9, 0.95]
+
+[train]
+warmup_steps = 0
+fp16 = true
+bf16 = false
+"""
+JSON = """\
+{"optim": {"lr": 3e-4,   "betas": [0.9, 0.95], "max_grad_norm": 1.0},
+ "train": {"warmup_steps": 0, "fp16": true, "bf16": false}, "names": ["lr", {"lr": null}]
+}
+"""
+FILES = {"c.yaml": YAML, "c.toml": TOML, "c.json": JSON.replace(', "names": ["lr", {"lr": null}]', ', "names": ["lr"]')}
+
+
+def prescription(cause: str, **header: object) -> Prescription:
+    run = Run("train.log", Header("text", **header), {})  # type: ignore[arg-type]
+    changes = [proposed(change, run) for change in remedies()[cause].changes]
+    return Prescription(cause, "recipe", 0.9, None, None, changes=changes)
+
+
+def patched(text: str, cause: str, folder: Path, name: str = "c.yaml", planned: int | None = None) -> tuple[Patch, str]:
+    """The patch, and the file after ``patch -p0`` was run on it."""
+    file = folder / name
+    file.write_text(text, encoding="utf-8", newline="")
+    found = patch(str(file), prescription(cause), planned)
+    if found.diff:
+        subprocess.run(["patch", "-p0", "--binary", "--quiet", str(file)], input=found.diff.encode(), check=True)
+    return found, file.read_bytes().decode()
+
+
+def changed(before: str, after: str) -> list[str]:
+    return [new for old, new in zip(before.splitlines(), after.splitlines(), strict=True) if old != new]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_the_values_change(name: str, tmp_path: Path) -> None:
+    found, after = patched(FILES[name], "exploding-gradients", tmp_path, name)
+    assert {edit.key for edit in found.edits} == {"optim.max_grad_norm", "optim.lr"}
+    assert after == FILES[name].replace("3e-4", "0.00015").replace("norm: 1.0", "norm: 0.5").replace("norm = 1.0", "norm = 0.5").replace(
+        'norm": 1.0', 'norm": 0.5'
+    )
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_switches_of_precision_are_turned_together(name: str, tmp_path: Path) -> None:
+    _, after = patched(FILES[name], "fp16-overflow", tmp_path, name)
+    read = {"c.yaml": yaml.safe_load, "c.toml": tomlkit.parse, "c.json": yaml.safe_load}[name](after)
+    assert (read["train"]["fp16"], read["train"]["bf16"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("precision: 16-mixed", "precision: bf16-mixed"),
+        ("dtype: 'float16'", "dtype: 'bfloat16'"),
+        ("torch_dtype: torch.float16 # t", "torch_dtype: torch.bfloat16 # t"),
+        ("fp16: {enabled: true}\nbf16: {enabled: false}", "fp16: {enabled: false}\nbf16: {enabled: true}"),
+    ],
+)
+def test_each_spelling_of_precision(old: str, new: str, tmp_path: Path) -> None:
+    assert patched(old + "\n", "fp16-overflow", tmp_path)[1] == new + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "said"),
+    [
+        ("gen: {lr: 1e-3}\ndisc: {lr: 1e-3}\n", "lr-too-high", "gen.lr, disc.lr"),
+        ("optim: {learning_rate: 1e-3, lr: 1e-3}\n", "lr-too-high", "not clear"),
+        ("steps: 10\n", "lr-too-high", "no key for it"),
+        ("lr: auto\n", "lr-too-high", "no number"),
+        ("lr: null\n", "lr-too-high", "no number"),
+        ("fp16: true\n", "fp16-overflow", "not clear"),
+        ("fp16: false\nbf16: true\n", "fp16-overflow", "already"),
+        ("warmup_steps: 0\nwarmup_ratio: 0.0\n", "missing-warmup", "not clear"),
+        ("warmup_steps: 100\n", "missing-warmup", "already"),
+        ("max_grad_norm: 0.25\n", "long-tail-batch", "already"),
+    ],
+)
+def test_what_is_not_clear_is_said_and_left(text: str, cause: str, said: str, tmp_path: Path) -> None:
+    found, after = patched(text, cause, tmp_path)
+    assert after == text
+    assert any(said in str(left.said) for left in found.left)
+
+
+def test_a_value_that_an_alias_repeats_is_one(tmp_path: Path) -> None:
+    text = "base: &opt\n  lr: 1e-3\nother: *opt\n"
+    assert "lr: 0.0005" in patched(text, "lr-too-high", tmp_path)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "planned", "line"),
+    [
+        ("warmup_steps: 0", None, "warmup_steps: 100"),
+        ("warmup_steps: 0", 50_000, "warmup_steps: 500"),
+        ("warmup_ratio: 0.0", None, "warmup_ratio: 0.01"),
+        ("warmup_ratio: 0.0", 2_000, "warmup_ratio: 0.05"),
+    ],
+)
+def test_warmup_in_steps_or_as_a_share(text: str, planned: int | None, line: str, tmp_path: Path) -> None:
+    assert patched(text + "\n", "missing-warmup", tmp_path, planned=planned)[1] == line + "\n"
+
+
+def test_a_small_number_stays_a_number_for_every_reader(tmp_path: Path) -> None:
+    _, after = patched("lr: 1.0e-6\n", "lr-too-high", tmp_path)
+    assert yaml.safe_load(after) == {"lr": 5e-7}
+
+
+@pytest.mark.parametrize("text", ["lr: 1e-3", "lr: 1e-3\r\nx: 1\r\n", "\ufefflr: 1e-3\nx: 1\n"])
+def test_line_ends_stay_as_they_are(text: str, tmp_path: Path) -> None:
+    assert patched(text, "lr-too-high", tmp_path)[1] == text.replace("1e-3", "0.0005")
+
+
+def test_a_file_of_another_run_is_pointed_out(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("max_grad_norm: 5.0\n")
+    found = patch(str(file), prescription("long-tail-batch", clip=2.0), None)
+    assert [str(left.said) for left in found.left] == [
+        "changed, but max_grad_norm is 5.0 and the run had 2: is this its file?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("c.yaml", "a: [1\n"), ("c.toml", "a = \n"), ("c.json", "{,}"), ("c.ini", "a=1"), ("c.json", "\udcff")],
+)
+def test_what_cannot_be_read_is_one_clear_line(name: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UsageError) as error:
+        patch(str(file), prescription("lr-too-high"), None)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", kinds())
+def test_a_file_without_values_needs_no_change(suffix: str, tmp_path: Path) -> None:
+    found, _ = patched("{}" if suffix == ".json" else "", "lr-too-high", tmp_path, f"c{suffix}")
+    assert not found.diff
+
+
+def test_json_keys_at_every_depth() -> None:
+    spots = kinds()[".json"].spots('{"a": {"b": [1, {"c": 2}], "d": "x,:{"}, "e": null, "f": []}')
+    assert [(spot.path, spot.raw) for spot in spots] == [(("a", "b", "[]", "c"), "2"), (("a", "d"), '"x,:{"'), (("e",), "null")]
