@@ -50,7 +50,8 @@ with Recorder(model, optimizer, sys.argv[1], checksum_every=5) as recorder:
         optimizer.step()
         update = norm([whole(one) - old for one, old in zip(model.parameters(), before)])
         if rank == 0:
-            print(json.dumps({"grad_norm/pre": gradients, "weight_norm/0": norm(before), "update_ratio/0": update / norm(before)}), flush=True)
+            ratio = update / norm(before)
+            print(json.dumps({"grad_norm/pre": gradients, "weight_norm/0": norm(before), "update_ratio/0": ratio}), flush=True)
         optimizer.zero_grad()
         if rank == 1 and step == 9 and sys.argv[3] == "ddp":
             with torch.no_grad():

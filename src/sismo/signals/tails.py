@@ -50,7 +50,8 @@ def tail(rows: Floats) -> Tail:
     A row is taken against the medians around it (the mean of those of the 3 rows before and the 3 after), so that no trend counts, and,
     if it lies above, against the 9 rows before it, so that noise with a memory does; over the scale of its own 100 rows. Low rows count
     like high ones: they are never flagged, and so show the tails whole. Flagged rows are not here, though, which cuts a heavy tail off;
-    so it is drawn out as a power law (Hill 1975, on two quantiles) from the 3rd and the 30th largest; with few rows, from the 1st and the 3rd.
+    so it is drawn out as a power law (Hill 1975, on two quantiles) from the 3rd and the 30th largest; with few rows, from the 1st and the
+    3rd.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         off, above = _heights(rows)

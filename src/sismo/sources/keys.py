@@ -42,7 +42,9 @@ _CONTAINERS = frozenset({"data", "metrics", "metric", "log", "logs", "scalars", 
 _TRAIN = frozenset({"entrenamiento", "train", "training", "trn", "tr", "trl", "trainer"})
 _VAL = frozenset({"validacion", "val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
 _LOSS = frozenset({"loss", "losses", "cost", "trl", "tel", "perdida"})
-_WEAK = frozenset({"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentropy", "logloss", "elbo", "error", "err", "objective", "criterion"})
+_WEAK = frozenset(
+    {"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentropy", "logloss", "elbo", "error", "err", "objective", "criterion"}
+)
 # A key with one of these beside a loss word is about the loss, not the loss: its scale, its weight, its best value so far.
 _ABOUT = frozenset({
     "scale", "scaler", "scaling", "weight", "weights", "coef", "coeff", "coefficient", "coeffs", "lambda", "mask", "fn", "func", "function",

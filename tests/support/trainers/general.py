@@ -23,19 +23,32 @@ def keras_3(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("keras-verbose-2", has="loss/train")
 def keras_verbose_2(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield from (f"Epoch {row.step}/90", f"469/469 - 3s - 7ms/step - accuracy: 0.8 - loss: {row.loss:.4f} - val_accuracy: 0.9 - val_loss: {row.loss:.4f}")
+        yield from (
+            f"Epoch {row.step}/90",
+            f"469/469 - 3s - 7ms/step - accuracy: 0.8 - loss: {row.loss:.4f} - val_accuracy: 0.9 - val_loss: {row.loss:.4f}",
+        )
 
 
 @trainer("keras-1", has="loss/train")
 def keras_1(rows: Sequence[Row]) -> Iterator[str]:
     yield "Train on 60000 samples, validate on 10000 samples"
     for row in rows:
-        yield from (f"Epoch {row.step}/90", f"60000/60000 [==============================] - 5s 84us/sample - loss: {row.loss:.4f} - acc: 0.8 - val_loss: {row.loss:.4f}")
+        yield from (
+            f"Epoch {row.step}/90",
+            f"60000/60000 [==============================] - 5s 84us/sample - loss: {row.loss:.4f} - acc: 0.8 - val_loss: {row.loss:.4f}",
+        )
 
 
 @trainer("keras-history", "history.json", has="loss/train")
 def keras_history(rows: Sequence[Row]) -> Iterator[str]:
-    yield json.dumps({"accuracy": [0.1] * len(rows), "loss": [row.loss for row in rows], "val_loss": [row.loss for row in rows], "lr": [row.lr for row in rows]})
+    yield json.dumps(
+        {
+            "accuracy": [0.1] * len(rows),
+            "loss": [row.loss for row in rows],
+            "val_loss": [row.loss for row in rows],
+            "lr": [row.lr for row in rows],
+        }
+    )
 
 
 @trainer("keras-csv", "training.log", first=0, has="loss/train lr/0")
@@ -64,8 +77,17 @@ def lightning_rich(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("composer")
 def composer(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield from (f"[epoch=1][batch={row.step}/300]:", "\t Train time/epoch: 0", f"\t Train time/batch: {row.step - 1}", f"\t Train loss/train/total: {row.loss}")
-        yield from (f"\t Train metrics/train/LanguageCrossEntropy: {row.loss + 0.01}", f"\t Train l2_norm/grad/global: {row.norm}", f"\t Train lr-DecoupledAdamW/group0: {row.lr:.6g}")
+        yield from (
+            f"[epoch=1][batch={row.step}/300]:",
+            "\t Train time/epoch: 0",
+            f"\t Train time/batch: {row.step - 1}",
+            f"\t Train loss/train/total: {row.loss}",
+        )
+        yield from (
+            f"\t Train metrics/train/LanguageCrossEntropy: {row.loss + 0.01}",
+            f"\t Train l2_norm/grad/global: {row.norm}",
+            f"\t Train lr-DecoupledAdamW/group0: {row.lr:.6g}",
+        )
 
 
 @trainer("diffusers", rtol=6e-3, has="loss/train lr/0")
@@ -82,8 +104,18 @@ def fastai(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("stable-baselines", first=2048, every=2048, rtol=6e-3, has="loss/train")
 def stable_baselines(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield from ("-" * 42, "| rollout/                |             |", "|    ep_rew_mean          | 120         |", "| time/                   |             |")
-        yield from (f"|    total_timesteps      | {row.step:<11} |", "| train/                  |             |", f"|    loss                 | {row.loss:<11.3g} |", "|    policy_gradient_loss | -0.0123     |")
+        yield from (
+            "-" * 42,
+            "| rollout/                |             |",
+            "|    ep_rew_mean          | 120         |",
+            "| time/                   |             |",
+        )
+        yield from (
+            f"|    total_timesteps      | {row.step:<11} |",
+            "| train/                  |             |",
+            f"|    loss                 | {row.loss:<11.3g} |",
+            "|    policy_gradient_loss | -0.0123     |",
+        )
         yield "-" * 42
 
 
@@ -101,17 +133,25 @@ def lightgbm(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("catboost", first=0, has="loss/train")
 def catboost(rows: Sequence[Row]) -> Iterator[str]:
     yield "Learning rate set to 0.03"
-    yield from (f"{row.step}:\tlearn: {row.loss:.7f}\ttest: {row.loss:.7f}\tbest: {row.loss:.7f} ({row.step})\ttotal: 10.1ms\tremaining: 1m 2s" for row in rows)
+    yield from (
+        f"{row.step}:\tlearn: {row.loss:.7f}\ttest: {row.loss:.7f}\tbest: {row.loss:.7f} ({row.step})\ttotal: 10.1ms\tremaining: 1m 2s"
+        for row in rows
+    )
 
 
 @trainer("key-equals-value", first=0, every=5)
 def key_equals_value(rows: Sequence[Row]) -> Iterator[str]:
-    yield from (f"2024-01-01T00:00:00Z level=info msg=train step={row.step} loss={row.loss} lr={row.lr:.6g} grad_norm={row.norm} tokens_per_sec=1234" for row in rows)
+    yield from (
+        f"2024-01-01T00:00:00Z level=info msg=train step={row.step} loss={row.loss} lr={row.lr:.6g} grad_norm={row.norm} tokens_per_sec=1234"
+        for row in rows
+    )
 
 
 @trainer("key-colon-value", first=0, every=5)
 def key_colon_value(rows: Sequence[Row]) -> Iterator[str]:
-    yield from (f"[00:00:01] step: {row.step} | train_loss: {row.loss} | lr: {row.lr:.6g} | grad norm: {row.norm} | dt: 12ms" for row in rows)
+    yield from (
+        f"[00:00:01] step: {row.step} | train_loss: {row.loss} | lr: {row.lr:.6g} | grad norm: {row.norm} | dt: 12ms" for row in rows
+    )
 
 
 @trainer("columns", "loss.txt", first=0, every=5, has="loss/train lr/0")
@@ -123,7 +163,15 @@ def columns(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("nested-json", "log.jsonl", first=0, every=5, has="loss/train")
 def nested_json(rows: Sequence[Row]) -> Iterator[str]:
     yield from (
-        json.dumps({"time": 1, "data": {"state": {"counters": {"global_step": row.step}}, "metrics": {"train": {"losses": {"total": {"value": row.loss}}}}}})
+        json.dumps(
+            {
+                "time": 1,
+                "data": {
+                    "state": {"counters": {"global_step": row.step}},
+                    "metrics": {"train": {"losses": {"total": {"value": row.loss}}}},
+                },
+            }
+        )
         for row in rows
     )
 

@@ -64,7 +64,13 @@ def descent(step: int, at: int, every: int) -> Row:
     """A row of a healthy run: irregular, falling, positive, never the same number twice."""
     loss = 1.5 + 5 * math.exp(-at / 9) + 0.03 * math.sin(7 * at)
     lr = 3e-4 * min(1.0, (at + 1) / 5)
-    return Row(step, round(loss, 4), lr, round(0.8 + 2 * math.exp(-at / 12) + 0.05 * math.cos(3 * at), 3), round(loss + 0.1, 4) if at % 10 == 9 else None)
+    return Row(
+        step,
+        round(loss, 4),
+        lr,
+        round(0.8 + 2 * math.exp(-at / 12) + 0.05 * math.cos(3 * at), 3),
+        round(loss + 0.1, 4) if at % 10 == 9 else None,
+    )
 
 
 def python_dict(**values: object) -> str:
@@ -75,4 +81,5 @@ def python_dict(**values: object) -> str:
 def bar(done: int, total: int, post: str, head: str = "") -> str:
     """A bar of tqdm."""
     filled = 10 * done // max(1, total)
-    return f"\r{head}{100 * done // max(1, total):3d}%|{'█' * filled}{' ' * (10 - filled)}| {done}/{total} [00:{done % 60:02d}<00:45,  1.98it/s{post}]"
+    drawn = f"{100 * done // max(1, total):3d}%|{'█' * filled}{' ' * (10 - filled)}|"
+    return f"\r{head}{drawn} {done}/{total} [00:{done % 60:02d}<00:45,  1.98it/s{post}]"

@@ -37,7 +37,15 @@ def fairseq_hydra(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("metaseq", first=25, every=25)
 def metaseq(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        more = {"actv_norm": "55.1", "pos_norm": "0.4", "tok_norm": "0.9", "clip": "100", "scale_window": "256", "ewm_loss": str(row.loss + 0.2), "ewm_loss_ratio": "0.99"}
+        more = {
+            "actv_norm": "55.1",
+            "pos_norm": "0.4",
+            "tok_norm": "0.9",
+            "clip": "100",
+            "scale_window": "256",
+            "ewm_loss": str(row.loss + 0.2),
+            "ewm_loss_ratio": "0.99",
+        }
         yield "2022-01-01 00:00:00 | INFO | train_inner | " + json.dumps(_fairseq(row) | more)
 
 
@@ -71,7 +79,12 @@ def olmo(rows: Sequence[Row]) -> Iterator[str]:
 def olmo_core(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         yield f"2025-01-13 20:31:01.330\thost-100:0\tolmo_core.train.callbacks.console_logger:43\tINFO\t[step={row.step}/25000,epoch=1]"
-        yield from (f"    optim/total grad norm={row.norm}", f"    optim/LR (group 0)={row.lr:.6g}", f"    train/CE loss={row.loss}", "    train/PPL=22.1")
+        yield from (
+            f"    optim/total grad norm={row.norm}",
+            f"    optim/LR (group 0)={row.lr:.6g}",
+            f"    train/CE loss={row.loss}",
+            "    train/PPL=22.1",
+        )
 
 
 @trainer("llmc-main", "main.log", has="loss/train loss/val lr/0 grad_norm/pre", rtol=6e-3)
@@ -102,7 +115,10 @@ def llama_factory(rows: Sequence[Row]) -> Iterator[str]:
 
 @trainer("axolotl")
 def axolotl(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("[2024-05-01 10:00:00,123] [INFO] [axolotl.cli.train:99] [PID:77] loading tokenizer... None", "trainable params: 41,943,040 || all params: 7,283,675,136")
+    yield from (
+        "[2024-05-01 10:00:00,123] [INFO] [axolotl.cli.train:99] [PID:77] loading tokenizer... None",
+        "trainable params: 41,943,040 || all params: 7,283,675,136",
+    )
     for row in rows:
         yield bar(row.step, len(rows) + 5, "")
         yield python_dict(loss=row.loss, grad_norm=row.norm, learning_rate=row.lr, epoch=round(row.step / 30, 2))
@@ -111,20 +127,35 @@ def axolotl(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("trl-sft", first=10, every=10)
 def trl_sft(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield bar(row.step, 1000, "") + "\r" + python_dict(loss=row.loss, grad_norm=row.norm, learning_rate=row.lr, entropy=1.2, num_tokens=123456.0, epoch=row.step / 500)
+        yield (
+            bar(row.step, 1000, "")
+            + "\r"
+            + python_dict(loss=row.loss, grad_norm=row.norm, learning_rate=row.lr, entropy=1.2, num_tokens=123456.0, epoch=row.step / 500)
+        )
 
 
 @trainer("trl-dpo", first=10, every=10)
 def trl_dpo(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         more = {"rewards/chosen": 0.1, "rewards/rejected": -0.1, "rewards/accuracies": 0.6, "logps/chosen": -200.1, "logits/chosen": -2.1}
-        yield bar(row.step, 1000, "") + "\r" + str({"loss": row.loss, "grad_norm": row.norm, "learning_rate": row.lr} | more | {"epoch": row.step / 500})
+        yield (
+            bar(row.step, 1000, "")
+            + "\r"
+            + str({"loss": row.loss, "grad_norm": row.norm, "learning_rate": row.lr} | more | {"epoch": row.step / 500})
+        )
 
 
 @trainer("trl-grpo")
 def trl_grpo(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        more = {"completions/mean_length": 200.1, "rewards/format_reward/mean": 0.2, "reward": 0.5, "reward_std": 0.2, "kl": 0.0003, "clip_ratio/low_mean": 0.0}
+        more = {
+            "completions/mean_length": 200.1,
+            "rewards/format_reward/mean": 0.2,
+            "reward": 0.5,
+            "reward_std": 0.2,
+            "kl": 0.0003,
+            "clip_ratio/low_mean": 0.0,
+        }
         yield str({"loss": row.loss, "grad_norm": row.norm, "learning_rate": row.lr} | more | {"epoch": row.step / 500})
 
 
@@ -136,14 +167,21 @@ def transformers_5(rows: Sequence[Row]) -> Iterator[str]:
 
 @trainer("unsloth-notebook", has="loss/train")
 def unsloth(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("==((====))==  Unsloth - 2x faster free finetuning | Num GPUs used = 1", "   \\\\   /|    Num examples = 1,000 | Num Epochs = 1 | Total steps = 30")
+    yield from (
+        "==((====))==  Unsloth - 2x faster free finetuning | Num GPUs used = 1",
+        "   \\\\   /|    Num examples = 1,000 | Num Epochs = 1 | Total steps = 30",
+    )
     yield "Step\tTraining Loss"
     yield from (f"{row.step}\t{row.loss:.6f}" for row in rows)
 
 
 @trainer("llm-foundry", has="loss/train lr/0")
 def llm_foundry(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("2023-06-01 00:00:00,000: rank0[100][MainThread]: INFO: composer.trainer.trainer: Setting seed to 17", "Config:", "rank_zero_seed: 17")
+    yield from (
+        "2023-06-01 00:00:00,000: rank0[100][MainThread]: INFO: composer.trainer.trainer: Setting seed to 17",
+        "Config:",
+        "rank_zero_seed: 17",
+    )
     for row in rows:
         yield from (f"[batch={row.step}/4800]:", f"\t Train time/batch: {row.step - 1}", f"\t Train loss/train/total: {row.loss}")
         yield from ("\t Train metrics/train/LanguagePerplexity: 10.1", f"\t Train lr-DecoupledAdamW/group0: {row.lr:.6g}")
@@ -197,6 +235,10 @@ def paddlenlp(rows: Sequence[Row]) -> Iterator[str]:
 
 @trainer("spacy", first=0, every=200, has="loss/train", rtol=6e-3)
 def spacy(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("ℹ Pipeline: ['tok2vec', 'ner']", "E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  ENTS_P  ENTS_R  SCORE ", "---  ------  ------------  --------  ------  ------  ------  ------")
+    yield from (
+        "ℹ Pipeline: ['tok2vec', 'ner']",
+        "E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  ENTS_P  ENTS_R  SCORE ",
+        "---  ------  ------------  --------  ------  ------  ------  ------",
+    )
     for row in rows:
         yield f"{row.step // 1000:3d}  {row.step:6d}          0.00  {row.loss:8.2f}    0.00    0.00    0.00    0.00"

@@ -10,7 +10,10 @@ from support.trainers.kinds import PER_EPOCH, Row, trainer
 
 @trainer("espnet", first=20, every=20, has="loss/train loss/val grad_norm/pre")
 def espnet(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("# python3 -m espnet2.bin.asr_train --use_preprocessor true", "[host] 2021-01-01 00:00:00,000 (asr:523) INFO: Vocabulary size: 5000")
+    yield from (
+        "# python3 -m espnet2.bin.asr_train --use_preprocessor true",
+        "[host] 2021-01-01 00:00:00,000 (asr:523) INFO: Vocabulary size: 5000",
+    )
     for row in rows:
         epoch, batch = divmod(row.step - 1, PER_EPOCH)
         yield (f"[host] 2021-01-01 00:00:00,000 (trainer:732) INFO: {epoch + 1}epoch:train:{batch - 18}-{batch + 1}batch: iter_time=0.101, loss_ctc={row.loss * 1.1:.3f}, acc=0.1, "
@@ -42,14 +45,21 @@ def tacotron(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         yield f"Train loss {row.step} {row.loss:.6f} Grad Norm {row.norm:.6f} 2.14s/it"
         if row.val is not None:
-            yield from (f"Validation loss {row.step}: {row.val:9f}  ", f"Saving model and optimizer state at iteration {row.step} to out/checkpoint_{row.step}")
+            yield from (
+                f"Validation loss {row.step}: {row.val:9f}  ",
+                f"Saving model and optimizer state at iteration {row.step} to out/checkpoint_{row.step}",
+            )
 
 
 @trainer("coqui", first=25, every=25)
 def coqui(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         yield f"\x1b[1m   --> TIME: 2022-06-01 00:00:00 -- STEP: {row.step % 100}/100 -- GLOBAL_STEP: {row.step}\x1b[0m"
-        yield from (f"     | > loss: {row.loss}  ({row.loss + 0.1:.3f})", f"     | > grad_norm: {row.norm}  (1.1)", f"     | > current_lr: {row.lr:.6g} ")
+        yield from (
+            f"     | > loss: {row.loss}  ({row.loss + 0.1:.3f})",
+            f"     | > grad_norm: {row.norm}  (1.1)",
+            f"     | > current_lr: {row.lr:.6g} ",
+        )
 
 
 @trainer("speechbrain", "train_log.txt", rtol=6e-3, has="loss/train lr/0")
@@ -80,4 +90,8 @@ def mxnet(rows: Sequence[Row]) -> Iterator[str]:
         epoch, batch = divmod(row.step - 1, PER_EPOCH)
         yield f"INFO:root:Epoch[{epoch}] Batch [{batch + 1}]\tSpeed: 1000.10 samples/sec\taccuracy=0.100000\tcross-entropy={row.loss}"
         if batch + 1 == PER_EPOCH:
-            yield from (f"INFO:root:Epoch[{epoch}] Train-cross-entropy=3.1", f"INFO:root:Epoch[{epoch}] Time cost=10.1", f"INFO:root:Epoch[{epoch}] Validation-cross-entropy=2.1")
+            yield from (
+                f"INFO:root:Epoch[{epoch}] Train-cross-entropy=3.1",
+                f"INFO:root:Epoch[{epoch}] Time cost=10.1",
+                f"INFO:root:Epoch[{epoch}] Validation-cross-entropy=2.1",
+            )

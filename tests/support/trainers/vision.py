@@ -19,7 +19,7 @@ def timm(rows: Sequence[Row]) -> Iterator[str]:
         yield (f"Train: {epoch} [{batch:>4d}/{PER_EPOCH} ({batch:>3.0f}%)]  Loss: {row.loss:#.3g} ({row.loss + 0.1:#.3g})  Time: 2.137s,   59.90/s  "
                f"(2.137s,   59.90/s)  LR: {row.lr:.3e}  Data: 1.201 (1.201)")  # fmt: skip
         if row.val is not None:
-            yield f"Test: [   0/48]  Time: 1.245 (1.245)  Loss:   9.000 ( 9.000)  Acc@1:  10.156 ( 10.156)"
+            yield "Test: [   0/48]  Time: 1.245 (1.245)  Loss:   9.000 ( 9.000)  Acc@1:  10.156 ( 10.156)"
             yield f"Test: [  48/48]  Time: 0.045 (0.145)  Loss:   9.000 ({row.val:>6.3f})  Acc@1:  10.156 ( 10.156)"
     yield "*** Best metric: 12.3 (epoch 4)"
 
@@ -39,7 +39,7 @@ def detr(rows: Sequence[Row]) -> Iterator[str]:
                f"loss_ce: {row.loss / 2:.4f} ({row.loss / 2:.4f})  loss_bbox: {row.loss / 2:.4f} (1.0)  time: 1.4123  data: 0.5123  max mem: 5012")  # fmt: skip
         if row.val is not None:
             yield f"Averaged stats: lr: 0.000100  class_error: 91.4  loss: {row.loss:.4f} (3.1000)"
-            yield f"Test:  [ 0/20]  eta: 0:00:10  class_error: 90.1  loss: 9.0 (9.0)  time: 0.5  data: 0.1  max mem: 5012"
+            yield "Test:  [ 0/20]  eta: 0:00:10  class_error: 90.1  loss: 9.0 (9.0)  time: 0.5  data: 0.1  max mem: 5012"
             yield f"Test:  [19/20]  eta: 0:00:00  class_error: 90.1  loss: 9.0 ({row.val:.4f})  time: 0.5  data: 0.1  max mem: 5012"
             yield f"Averaged stats: class_error: 90.1  loss: 9.0 ({row.val:.4f})"
             yield " Average Precision  (AP) @[ IoU=0.50:0.95 | area= small | maxDets=100 ] = -1.000"
@@ -48,7 +48,17 @@ def detr(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("detr-json", "log.txt", first=0, has="loss/train lr/0")
 def detr_json(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield json.dumps({"train_lr": row.lr, "train_loss": row.loss, "train_loss_ce": 1.0, "test_loss": row.loss, "test_coco_eval_bbox": [0.1, 0.2], "epoch": row.step, "n_parameters": 41302368})
+        yield json.dumps(
+            {
+                "train_lr": row.lr,
+                "train_loss": row.loss,
+                "train_loss_ce": 1.0,
+                "test_loss": row.loss,
+                "test_coco_eval_bbox": [0.1, 0.2],
+                "epoch": row.step,
+                "n_parameters": 41302368,
+            }
+        )
 
 
 @trainer("swin", first=0, every=10, rtol=6e-3, has="loss/train grad_norm/pre lr/0")
@@ -62,7 +72,17 @@ def swin(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("detectron2-json", "metrics.json", first=19, every=20, has="loss/train lr/0")
 def detectron2_json(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield json.dumps({"data_time": 0.01, "eta_seconds": 100.1, "iteration": row.step, "loss_box_reg": 0.1, "loss_cls": 0.2, "lr": row.lr, "total_loss": row.loss})
+        yield json.dumps(
+            {
+                "data_time": 0.01,
+                "eta_seconds": 100.1,
+                "iteration": row.step,
+                "loss_box_reg": 0.1,
+                "loss_cls": 0.2,
+                "lr": row.lr,
+                "total_loss": row.loss,
+            }
+        )
     yield '{"bbox/AP": 1.2, "bbox/AP-person": NaN, "bbox/APs": NaN, "iteration": ' + str(rows[-1].step) + "}"
 
 
@@ -79,7 +99,9 @@ def mmcv_json(rows: Sequence[Row]) -> Iterator[str]:
     yield json.dumps({"env_info": "sys.platform: linux", "config": "model = dict(loss=dict(a=1))\nlr = nan", "seed": 0, "exp_name": "a.py"})
     for row in rows:
         epoch, batch = divmod(row.step - 1, PER_EPOCH)
-        yield json.dumps({"mode": "train", "epoch": epoch + 1, "iter": batch + 1, "lr": row.lr, "memory": 3888, "loss_cls": 0.2, "loss": row.loss})
+        yield json.dumps(
+            {"mode": "train", "epoch": epoch + 1, "iter": batch + 1, "lr": row.lr, "memory": 3888, "loss_cls": 0.2, "loss": row.loss}
+        )
         if batch + 1 == PER_EPOCH:
             yield json.dumps({"mode": "val", "epoch": epoch + 1, "iter": 50, "lr": row.lr, "bbox_mAP": 0.1, "bbox_mAP_s": -1.0})
 
@@ -87,14 +109,29 @@ def mmcv_json(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("mmengine-json", "20230101_000000.json", first=20, every=20, has="loss/train lr/0")
 def mmengine_json(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        yield json.dumps({"lr": row.lr, "data_time": 0.05, "loss": row.loss, "loss_cls": 0.2, "epoch": 1 + row.step // 120, "iter": row.step, "memory": 3888, "step": row.step})
+        yield json.dumps(
+            {
+                "lr": row.lr,
+                "data_time": 0.05,
+                "loss": row.loss,
+                "loss_cls": 0.2,
+                "epoch": 1 + row.step // 120,
+                "iter": row.step,
+                "memory": 3888,
+                "step": row.step,
+            }
+        )
         if row.step % 120 == 0:
             yield json.dumps({"coco/bbox_mAP": 0.1, "coco/bbox_mAP_s": -1.0, "data_time": 0.1, "step": row.step // 120})
 
 
 @trainer("mmengine", first=20, every=20, has="loss/train lr/0 grad_norm/pre")
 def mmengine(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("2023/01/01 00:00:00 - mmengine - INFO - Config:", "model = dict(", "    loss_cls=dict(loss_weight=1.0, type='CrossEntropyLoss'))")
+    yield from (
+        "2023/01/01 00:00:00 - mmengine - INFO - Config:",
+        "model = dict(",
+        "    loss_cls=dict(loss_weight=1.0, type='CrossEntropyLoss'))",
+    )
     for row in rows:
         epoch, batch = divmod(row.step - 1, PER_EPOCH)
         yield (f"2023/01/01 00:00:00 - mmengine - INFO - Epoch(train)  [{epoch + 1}][{batch + 1:3d}/{PER_EPOCH}]  base_lr: 1.0000e-02 lr: {row.lr:.4e}  "
@@ -106,7 +143,10 @@ def mmengine(rows: Sequence[Row]) -> Iterator[str]:
 @trainer("ultralytics", "results.csv", has="loss/train lr/0")
 def ultralytics(rows: Sequence[Row]) -> Iterator[str]:
     yield "                  epoch,         train/box_loss,         train/cls_loss,      metrics/mAP50(B),           val/box_loss,           val/cls_loss,                 lr/pg0,                 lr/pg1"
-    yield from (f"{row.step:>23},{row.loss * 0.75:>23.5f},{row.loss * 0.25:>23.5f},{0.5:>23},{1.1:>23},{1.1:>23},{row.lr:>23.6g},{row.lr:>23.6g}" for row in rows)
+    yield from (
+        f"{row.step:>23},{row.loss * 0.75:>23.5f},{row.loss * 0.25:>23.5f},{0.5:>23},{1.1:>23},{1.1:>23},{row.lr:>23.6g},{row.lr:>23.6g}"
+        for row in rows
+    )
 
 
 @trainer("ultralytics-terminal", has="loss/train")
@@ -131,10 +171,21 @@ def yolox(rows: Sequence[Row]) -> Iterator[str]:
 
 @trainer("nnunet-2", "training_log_2023_5_1.txt", first=0, has="loss/train lr/0")
 def nnunet_2(rows: Sequence[Row]) -> Iterator[str]:
-    yield from (_RULE, "Please cite the following paper when using nnU-Net:", _RULE, " {'batch_size': 2, 'patch_size': [128, 128, 128], 'batch_dice': False} ")
+    yield from (
+        _RULE,
+        "Please cite the following paper when using nnU-Net:",
+        _RULE,
+        " {'batch_size': 2, 'patch_size': [128, 128, 128], 'batch_dice': False} ",
+    )
     at = "2023-05-01 10:00:00.123456: "
     for row in rows:
-        yield from (at, f"{at}Epoch {row.step}", f"{at}Current learning rate: {row.lr:.6g}", f"{at}train_loss {row.loss}", f"{at}val_loss {row.loss + 0.05:.4f}")
+        yield from (
+            at,
+            f"{at}Epoch {row.step}",
+            f"{at}Current learning rate: {row.lr:.6g}",
+            f"{at}train_loss {row.loss}",
+            f"{at}val_loss {row.loss + 0.05:.4f}",
+        )
         yield from (f"{at}Pseudo dice [0.5, nan]", f"{at}Epoch time: 120.11 s", f"{at}Yayy! New best EMA pseudo Dice: 0.5512")
 
 
@@ -171,4 +222,8 @@ def tf_detection(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         yield f"INFO:tensorflow:Step {row.step} per-step time 0.512s"
         yield f"I0601 00:00:00.123456 140000000000000 model_lib_v2.py:705] Step {row.step} per-step time 0.512s"
-        yield from (f"INFO:tensorflow:{{'Loss/classification_loss': {row.loss / 2},", f" 'Loss/total_loss': {row.loss},", f" 'learning_rate': {row.lr:.6g}}}")
+        yield from (
+            f"INFO:tensorflow:{{'Loss/classification_loss': {row.loss / 2},",
+            f" 'Loss/total_loss': {row.loss},",
+            f" 'learning_rate': {row.lr:.6g}}}",
+        )

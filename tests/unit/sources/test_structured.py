@@ -179,7 +179,9 @@ def test_a_page_of_wandb_that_shows_two_runs_gives_two_runs_and_no_bounds(tmp_pa
     path = tmp_path / "wandb_export.csv"
     names = [f"run-{run} - {key}{bound}" for run in "ab" for key in ("_step", "train/loss") for bound in ("", "__MIN", "__MAX")]
     row = "{step},{step},{step},{step},{a},{a},{a},,,,{b},{b},{b}\n"
-    path.write_text(",".join(["train/global_step", *names]) + "\n" + "".join(row.format(step=step, a=3 - step / 10, b=4.0) for step in range(10)))
+    path.write_text(
+        ",".join(["train/global_step", *names]) + "\n" + "".join(row.format(step=step, a=3 - step / 10, b=4.0) for step in range(10))
+    )
     first, second = load(path)
     assert (first.header.name, second.header.name) == ("run-a", "run-b")
     assert first.series["loss/train"].values.tolist() == [3 - step / 10 for step in range(10)]

@@ -195,9 +195,7 @@ def _plateau(view: View) -> Observation:
     still = fell < 0.01 or (mann_kendall(blocks) > -1.96 and fell < 0.05)
     low = end_level(loss) < 1.05 * level(loss.values[:3])
     return (
-        present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last)
-        if still and fell > -0.05 and low
-        else absent(LOSS_TRAIN)
+        present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last) if still and fell > -0.05 and low else absent(LOSS_TRAIN)
     )
 
 
