@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sismo.dashboard.panel import Panel
+from sismo.dashboard.panel import Panel, Plot
 from sismo.dashboard.sampling import Flag
 from sismo.postmortem import CauseItem, EvidenceItem, PostMortem
 from sismo.records.types import Run
@@ -27,6 +27,11 @@ def alarms(document: PostMortem, panels: Sequence[Panel]) -> dict[str, int]:
             first[owner.id] = min(first.get(owner.id, step), step)
     # Sorting is stable: of panels that cry at one step the one that the gravest cause rests on comes first.
     return dict(sorted(first.items(), key=lambda entry: entry[1]))
+
+
+def first_alarm(document: PostMortem, plot: Plot) -> int | None:
+    """The step of the first alarm about what a plot draws, or None."""
+    return min((step for step, item in _alarming(document.causes) if plot.owns(item.channel)), default=None)
 
 
 def owner_of(channel: str, panels: Sequence[Panel]) -> Panel | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sismo.dashboard import marks
-from sismo.dashboard.alarms import alarms, flagged
+from sismo.dashboard.alarms import alarms, first_alarm, flagged
 from sismo.dashboard.packing import Packed, pack
 from sismo.dashboard.panel import Limits, Panel, Plot
 from sismo.dashboard.registry import panels
@@ -72,7 +72,7 @@ def draw(document: PostMortem, run: Run, language: Language, limits: Limits, bas
     for place in shown:
         for one in place.drawn:
             if one.members:
-                plots.append(_plot(place, one, run, language, limits))
+                plots.append({**_plot(place, one, run, language, limits), "alarm": first_alarm(document, one.plot)})
                 _take(one.plot.of(run), plots, series, roles, under=False)
                 _take(one.plot.of(baseline) if baseline is not None else [], plots, series, roles, under=True)
     buckets = min(max(_OVERVIEW_ROWS // max(2 * len(series), 1), _BUCKETS[0]), _BUCKETS[1])
@@ -99,7 +99,6 @@ def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits
     return {
         "panel": place.panel.id,
         "at": place.panel.plots.index(one.plot),
-        "alarm": place.alarm,
         "heat": one.members > MANY,
         "log": one.plot.log,
         "worst": one.plot.worst,

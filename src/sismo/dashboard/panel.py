@@ -58,9 +58,13 @@ class Plot(NamedTuple):
             name: series
             for wanted in self.families
             for name, series in run.series.items()
-            if len(series) and (name == wanted or name.partition("/")[0] == wanted)
+            if len(series) and wanted in (name, name.partition("/")[0])
         }
         return list(found.values())
+
+    def owns(self, channel: str) -> bool:
+        """Whether a channel is drawn here, or would be."""
+        return any(channel == wanted or channel.partition("/")[0] == wanted for wanted in self.families)
 
     @property
     def record(self) -> Text:
@@ -86,4 +90,4 @@ class Panel(NamedTuple):
 
     def owns(self, channel: str) -> bool:
         """Whether a channel is drawn here, or would be."""
-        return any(channel == wanted or channel.partition("/")[0] == wanted for plot in self.plots for wanted in plot.families)
+        return any(plot.owns(channel) for plot in self.plots)

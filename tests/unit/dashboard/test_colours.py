@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sismo.dashboard.page import ASSETS
+from sismo.dashboard.shell import ASSETS
 
 Colour = NDArray[np.float64]
 

@@ -66,7 +66,7 @@ class Chart {
     } else if (scale) this.drawValues(context, scale, colours);
     context.save();
     context.beginPath();
-    context.rect(box.left - 1, box.top - 1, box.width + 2, box.height + 2);
+    context.rect(box.left - DOT, box.top - 1, box.width + 2 * DOT, box.height + 2);
     context.clip();
     drawChosen(context, plot.panel, box, xOf, colours);
     if (!plot.heat) this.drawCurves(context, xOf, yOf);
@@ -122,7 +122,7 @@ class Chart {
     role.values.forEach((value, i) => {
       if (!Number.isFinite(value)) return;
       context.beginPath();
-      context.arc(xOf(role.steps[i]), yOf(value), 2.4, 0, 2 * Math.PI);
+      context.arc(xOf(role.steps[i]), yOf(value), DOT, 0, 2 * Math.PI);
       context.fill();
     });
   }
@@ -199,4 +199,5 @@ class Chart {
   }
 }
 
+const DOT = 2.4; // half the size of a row that is drawn as a point
 const SPOKEN = 12; // series that are read out; nobody listens to a hundred
