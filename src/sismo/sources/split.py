@@ -21,8 +21,7 @@ FAR_INTERVALS = 20
 MIN_FALLS_FOR_TWO_WRITERS = 6
 MIN_FALLS_OUT_OF_ORDER = 3
 SHUFFLED_FALLS = 0.4
-"""Share of rows at which the step falls back, from which rows that hardly repeat a step are one run out of order: half in a
-shuffled log."""
+"""Share of rows at which the step falls back, from which rows that hardly repeat a step are one run out of order (shuffled: half)."""
 MAX_REPEATED = 0.02
 
 

@@ -38,7 +38,7 @@ class Trainer(NamedTuple):
 
     def rows(self, count: int) -> list[Row]:
         """A healthy descent at the steps of this trainer, evaluated every tenth row."""
-        return [descent(self.first + at * self.every, at, self.every) for at in range(count)]
+        return [descent(self.first + at * self.every, at) for at in range(count)]
 
     def text(self, rows: Sequence[Row]) -> str:
         """The whole log."""
@@ -60,17 +60,12 @@ def trainer(
     return register
 
 
-def descent(step: int, at: int, every: int) -> Row:
+def descent(step: int, at: int) -> Row:
     """A row of a healthy run: irregular, falling, positive, never the same number twice."""
     loss = 1.5 + 5 * math.exp(-at / 9) + 0.03 * math.sin(7 * at)
     lr = 3e-4 * min(1.0, (at + 1) / 5)
-    return Row(
-        step,
-        round(loss, 4),
-        lr,
-        round(0.8 + 2 * math.exp(-at / 12) + 0.05 * math.cos(3 * at), 3),
-        round(loss + 0.1, 4) if at % 10 == 9 else None,
-    )
+    norm = 0.8 + 2 * math.exp(-at / 12) + 0.05 * math.cos(3 * at)
+    return Row(step, round(loss, 4), lr, round(norm, 3), round(loss + 0.1, 4) if at % 10 == 9 else None)
 
 
 def python_dict(**values: object) -> str:

@@ -38,10 +38,5 @@ def _name(key: str) -> str:
     return f"{side}/loss" if side == "train" or name[0].lower() in ("eval", "test", "valid", "validation") else f"{side}/{name[0]} loss"
 
 
-LINE = Line(
-    "boosting",
-    "[10]\ttrain-logloss:0.61234\teval-logloss:0.64321",
-    ("train-", "eval-", "validation_", "training's", "valid_", "learn:"),
-    40,
-    read,
-)
+LINE = Line("boosting", "[10]\ttrain-logloss:0.61234\teval-logloss:0.64321", ("train-", "eval-", "validation_", "training's",
+            "valid_", "learn:"), 40, read)  # fmt: skip

@@ -1,6 +1,4 @@
-"""ESPnet2: ``2epoch:train:1-100batch: iter_time=0.1, loss=130.2, grad_norm=10.2`` and
-``2epoch results: [train] loss=105.1, [valid] loss=99.8``.
-"""
+"""ESPnet2: ``2epoch:train:1-100batch: loss=130.2, grad_norm=10.2`` and ``2epoch results: [train] loss=105.1, [valid] loss=99.8``."""
 
 from __future__ import annotations
 

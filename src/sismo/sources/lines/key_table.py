@@ -43,8 +43,7 @@ def finish(log: TextLog) -> None:
 
 LINE = Line(
     "key-table",
-    "------------------------ then | time/          |         | then |    iterations  | 3       | then "
-    "| train/         |         | then |    loss        | 20.1    | then ------------------------",
+    "------------ then | time/ | | then |    iterations | 3 | then | train/ | | then |    loss | 20.1 | then ------------",
     ("----", "|"),
     14,
     read,

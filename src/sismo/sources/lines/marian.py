@@ -1,6 +1,4 @@
-"""Marian: ``Ep. 1 : Up. 1000 : Sen. 64,000 : Cost 8.12 : L.r. 1.0e-04`` and
-``[valid] Ep. 1 : Up. 5000 : ce-mean-words : 2.1 : new best``.
-"""
+"""Marian: ``Ep. 1 : Up. 1000 : Sen. 64,000 : Cost 8.12 : L.r. 1.0e-04`` and ``[valid] Ep. 1 : Up. 5000 : ce-mean-words : 2.1``."""
 
 from __future__ import annotations
 

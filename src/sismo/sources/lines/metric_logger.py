@@ -1,8 +1,6 @@
-"""timm, Swin, torchvision and DETR: ``Train: 0 [  50/1251 (  4%)]  Loss: 6.9 (6.9)``,
-``Epoch: [0]  [ 10/1250]  eta: 0:30:00  loss: 4.1 (4.6)``.
+"""timm, Swin, torchvision, DETR: ``Train: 0 [  50/1251 (  4%)]  Loss: 6.9 (6.9)``, ``Epoch: [0]  [ 10/1250]  eta: 0:30  loss: 4.1 (4.6)``.
 
-Evaluations count batches of their own, ``Test: [  48/48]  Loss: 1.1 (1.2)``; the last line of one has the mean over all of it in
-parentheses.
+Evaluations count batches of their own, ``Test: [  48/48]  Loss: 1.1 (1.2)``; the last line of one has its mean in parentheses.
 """
 
 from __future__ import annotations

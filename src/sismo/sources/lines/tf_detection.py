@@ -24,6 +24,5 @@ def read(line: str, log: TextLog) -> bool:
     return found is not None and value is not None and log.attach({found[1]: value})
 
 
-LINE = Line(
-    "tf-detection", "Step 100 per-step time 0.512s then  'Loss/total_loss': 1.2,", ("per-step time", "'loss/", "'learning_rate':"), 9, read
-)
+LINE = Line("tf-detection", "Step 100 per-step time 0.512s then  'Loss/total_loss': 1.2,",
+            ("per-step time", "'loss/", "'learning_rate':"), 9, read)  # fmt: skip
