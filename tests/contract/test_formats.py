@@ -82,15 +82,15 @@ def test_every_kind_of_line_takes_its_own_example_and_no_prose(kind) -> None:
     assert all(hint == hint.lower() and not any(char.isdigit() for char in hint) for hint in kind.hints)
     example = MARKS.get(kind.name, kind.about)
     if kind.marker:
-        assert kind.read(example, TextLog("text")) or kind.name == "progress-bar"
+        assert kind.take(example, TextLog("text")) or kind.name == "progress-bar"
     else:
         log = TextLog("text")
         parts = example.replace(" then ", "\n").split("\n")
         log.epoch = 1.0 if kind.name == "keras" else None
-        taken = [kind.read(part, log) for part in parts]
+        taken = [kind.take(part, log) for part in parts]
         assert any(taken)
         assert any(is_loss(key) for key in log.rows.keys())  # noqa: SIM118 - a method of the rows
-    assert not kind.read("The weather was fine, and nobody trained anything.", TextLog("text"))
+    assert not kind.take("The weather was fine, and nobody trained anything.", TextLog("text"))
 
 
 def test_kinds_are_named_once_and_ordered() -> None:

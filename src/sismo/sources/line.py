@@ -5,11 +5,14 @@ Kinds of line only translate, as formats do; several occur in one log. A module 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sismo.sources.axis import BAR_KEY
+from sismo.sources.cells import Cell, row_of
 from sismo.sources.rows import RowBuilder
+from sismo.sources.template import Template
 
 _KEPT_FOR = 40
 """Lines for which an epoch heading, or a step heading, holds for measurements that name none."""
@@ -21,6 +24,7 @@ class TextLog:
     Attributes:
         rows: the rows. memo: what a kind remembers between lines, by its name. epoch: the last ``Epoch 3/10`` heading, or None.
         bar: count and total of the main progress bar (the one with the largest total), or None. at_line: number of the current line.
+        busy: kinds that are inside something, and may take any line. reading: the templates that lines are read by.
     """
 
     def __init__(self, source: str) -> None:
@@ -29,6 +33,8 @@ class TextLog:
         self.epoch: float | None = None
         self.bar: tuple[float, float] | None = None
         self.at_line = 0
+        self.busy: set[str] = set()
+        self.reading: list[Template] = []
         self._open_row = -1
         self._open_line = -1
         self._awaiting: dict[str, float] = {}
@@ -42,11 +48,48 @@ class TextLog:
         row = self.rows.add(values)
         self._open_row, self._open_line = (row, self.at_line) if open_row else (-1, -1)
 
+    def fits(self, line: str, template: Template) -> bool:
+        """Whether a line is one of this template, and none that it would have to be read together with; then it adds its row."""
+        found = template.pattern.fullmatch(line)
+        if found is None or self._awaiting or self.busy:
+            return False
+        if template.joins:
+            return self._join(template, found)
+        for marker in template.markers:
+            marker(line, self)
+        row = self.rows.n_rows
+        self.rows.n_rows += 1
+        if template.bar and self.bar is not None:
+            self.rows.put(row, BAR_KEY, self.bar[0])
+        if template.keep(row, found):
+            template.flush(self.rows)
+        self._open_row, self._open_line = (row, self.at_line) if template.stays_open else (-1, -1)
+        return True
+
+    def _join(self, template: Template, found: re.Match[str]) -> bool:
+        row = self._open_row
+        if not self._is_open() or row == template.joined:
+            return False
+        template.joined = row
+        if template.keep(row, found):
+            template.flush(self.rows)
+        return True
+
+    def _is_open(self) -> bool:
+        row = self._open_row
+        return row >= 0 and row == self.rows.n_rows - 1 and self.at_line - self._open_line <= _KEPT_FOR
+
+    def flush(self) -> None:
+        """Brings all rows up to date."""
+        for template in self.reading:
+            template.flush(self.rows)
+
     def attach(self, values: Mapping[str, float]) -> bool:
         """Adds values to the open row when it is near and lacks them; returns False, and does nothing, otherwise."""
-        row = self._open_row
-        if row < 0 or row != self.rows.n_rows - 1 or self.at_line - self._open_line > _KEPT_FOR:
+        if not self._is_open():
             return False
+        row = self._open_row
+        self.flush()
         if any(self.rows.has(row, key) for key in values):
             return False
         for key, value in values.items():
@@ -84,6 +127,15 @@ def _nothing(log: TextLog) -> None:
     """Most kinds have nothing to do at the end of a log."""
 
 
+def _never(line: str, log: TextLog) -> bool:
+    """Kinds whose lines are all cells take no others."""
+    return False
+
+
+def _no_cells(line: str) -> Sequence[Cell]:
+    return ()
+
+
 class Line(NamedTuple):
     """One kind of line.
 
@@ -91,13 +143,32 @@ class Line(NamedTuple):
         name: kebab-case. about: one line for the docs, with an example.
         hints: lower-case substrings without digits; a line with none of them is never shown to it.
         order: kinds are asked in this order; the first that takes a line ends it. marker: it only marks, and others see the line as well.
-        read: adds what a line says to the log; returns whether the line was of this kind. finish: called once after the last line.
+        cells: the numbers of a line that says all by itself, whatever stood before it and whatever its numbers are; none for other lines.
+        more: the same for a line that adds to the row above that is still open.
+        read: adds what any other line says to the log. Returns whether the line was of this kind: False means that no line of this shape
+            ever is, None that this one is not here and now.
+        bar: rows take the count of the progress bar before them. stays_open: the lines after a row may still add to it.
+        finish: called once after the last line.
     """
 
     name: str
     about: str
     hints: tuple[str, ...]
     order: int
-    read: Callable[[str, TextLog], bool]
+    read: Callable[[str, TextLog], bool | None] = _never
     marker: bool = False
     finish: Callable[[TextLog], None] = _nothing
+    cells: Callable[[str], Sequence[Cell]] = _no_cells
+    more: Callable[[str], Sequence[Cell]] = _no_cells
+    bar: bool = False
+    stays_open: bool = False
+
+    def take(self, line: str, log: TextLog) -> bool | None:
+        """Reads a line in either way; returns what ``read`` does."""
+        cells = self.cells(line)
+        row = row_of(line, cells) if cells else None
+        if row:
+            log.add(log.with_bar(row) if self.bar else row, open_row=self.stays_open)
+            return True
+        added = self.more(line)
+        return (log.attach(row_of(line, added)) or None) if added else self.read(line, log)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
+from sismo.sources.cells import Cell, group_cell, row_of
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.numbers import NUMBER, number
+from sismo.sources.template import Quick
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
 _VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)")
@@ -18,60 +21,81 @@ _SEPARATORS = " \t:=(["
 MAX_KEY = 100
 _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
 _SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")
-_TWO_COUNTS = re.compile(r"^\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]")
+_TWO_COUNTS = re.compile(r"\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]")
 _STAMP = re.compile(r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}\s*")
-
-
 _AXES = frozenset({"step", "epoch", "batch"})
+
+
+def find_cells(line: str, start: int = 0) -> Iterator[tuple[Cell, Cell | None]]:
+    """The pairs from a place on as cells, each with that of what it is out of, for ``10/47``."""
+    end = start
+    for match in _VALUE.finditer(line, start):
+        first, end = max(end, match.start() - MAX_KEY), match.end()
+        key = _KEY.search(line[first : match.start()].rstrip(_SEPARATORS))
+        # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
+        if key is None or ".py" in key[0] or number(match[1]) is None:
+            continue
+        times = _MULTIPLES[match[3]] if match[3] in _MULTIPLES and meaning(key[0]).role == "step" else 1.0
+        named = (first + key.start(), first + key.end())
+        out_of = Cell(key[0], *match.span(2)) if match[2] else None
+        yield Cell(key[0], *match.span(1), named, times), out_of
 
 
 def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
     """Key, value and, for ``10/47``, what it is out of."""
-    end = 0
-    for match in _VALUE.finditer(text):
-        before, end = text[end : match.start()], match.end()
-        key = _KEY.search(before[-MAX_KEY:].rstrip(_SEPARATORS))
-        value = number(match[1]) if key is not None else None
-        # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
-        if key is not None and value is not None and ".py" not in key[0]:
-            if match[3] in _MULTIPLES and meaning(key[0]).role == "step":
-                value = float(round(value * _MULTIPLES[match[3]]))
-            yield key[0], value, float(match[2]) if match[2] else None
+    for cell, out_of in find_cells(text):
+        yield cell.key, row_of(text, [cell])[cell.key], None if out_of is None else float(text[out_of.start : out_of.end])
+
+
+quick_pairs = Quick(lambda text: [cell for cell, _ in find_cells(text)])
+"""Key to value of the pairs in a piece of text, fast where pieces of its shape come again and again."""
 
 
 def without_stamp(line: str) -> str:
     """The line without the date and time that it begins with."""
-    return _STAMP.sub("", line)
+    return line[_after_stamp(line) :]
 
 
-def read_pairs(line: str) -> dict[str, float]:
-    """The row that a line of pairs spells, with ``val/`` before the keys when the line begins with such a word.
+def _after_stamp(line: str) -> int:
+    found = _STAMP.match(line)
+    return found.end() if found else 0
+
+
+@lru_cache(maxsize=4)
+def pair_cells(line: str) -> tuple[Cell, ...]:
+    """The cells that a line of pairs spells, with ``val/`` before the keys when the line begins with such a word.
 
     ``iter: 10/47`` beside an epoch gives the length of the epoch; alone it gives the planned steps.
     """
-    text = without_stamp(line)
-    row: dict[str, float] = {}
-    totals: dict[str, float] = {}
-    for key, value, out_of in find_pairs(text):
-        if key in row:
+    start = _after_stamp(line)
+    row: dict[str, Cell] = {}
+    totals: dict[str, Cell] = {}
+    for cell, out_of in find_cells(line, start):
+        if cell.key in row:
             continue
-        row[key] = value
+        row[cell.key] = cell
         if out_of is not None:
-            totals[key] = out_of
+            totals[cell.key] = out_of
     if not row:
-        return row
+        return ()
     # "Epoch 1, validation: loss=2": what stands before the first measurement says of what data it is.
     first = next((key for key in row if meaning(key).role not in _AXES), "")
     first = first if is_loss(first) else next(iter(row))
-    if _HELD_OUT.search(text[: text.find(first)]):
-        row = {key if meaning(key).role in _AXES else f"val/{key}": value for key, value in row.items()}
-    if counts := _TWO_COUNTS.match(text):
+    if _HELD_OUT.search(line[start : line.find(first, start)]):
+        row = {cell.key: cell for cell in (_held_out(cell) for cell in row.values())}
+    if counts := _TWO_COUNTS.match(line, start):
         # DCGAN and its many children: [epoch/epochs][batch/batches].
-        row = {"epoch": float(counts[1]), "batch": float(counts[3]), EPOCH_LENGTH_KEY: float(counts[4])} | row
+        named = (("epoch", 1), ("batch", 3), (EPOCH_LENGTH_KEY, 4))
+        row = {key: cell for key, group in named for cell in group_cell(key, counts, group)} | row
     has_epoch = any(meaning(key).role == "epoch" for key in row)
-    if has_epoch and not any(meaning(key).role in ("step", "batch") for key in row) and (samples := _SAMPLES.search(text)):
-        row["batch"], row[EPOCH_LENGTH_KEY] = float(samples[1]), float(samples[2])
+    if has_epoch and not any(meaning(key).role in ("step", "batch") for key in row) and (samples := _SAMPLES.search(line, start)):
+        row |= {key: cell for key, group in (("batch", 1), (EPOCH_LENGTH_KEY, 2)) for cell in group_cell(key, samples, group)}
     for key, out_of in totals.items():
         if meaning(key).role in ("step", "batch"):
-            row[EPOCH_LENGTH_KEY if has_epoch else "total_steps"] = out_of
-    return row
+            total = EPOCH_LENGTH_KEY if has_epoch else "total_steps"
+            row[total] = out_of._replace(key=total)
+    return tuple(row.values())
+
+
+def _held_out(cell: Cell) -> Cell:
+    return cell if meaning(cell.key).role in _AXES else cell._replace(key=f"val/{cell.key}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 
 import numpy as np
@@ -27,7 +28,7 @@ class RowBuilder:
         self.config: dict[str, object] = {}
         self.notes: list[Note] = []
         self.skipped = 0
-        self._cells: dict[str, tuple[list[int], list[float]]] = {}
+        self._cells: dict[str, tuple[array[int], array[float]]] = {}
         self._refused: set[str] = set()
 
     def add(self, values: Mapping[str, float]) -> int:
@@ -40,14 +41,26 @@ class RowBuilder:
 
     def put(self, row: int, key: str, value: float) -> None:
         """Sets one cell of a row that exists; a cell that is set twice keeps the later value."""
+        cells = self._cells_of(key)
+        if cells is not None:
+            cells[0].append(row)
+            cells[1].append(value)
+
+    def extend(self, key: str, rows: array[int], values: array[float]) -> None:
+        """Sets one key of many rows that exist."""
+        cells = self._cells_of(key)
+        if cells is not None:
+            cells[0].extend(rows)
+            cells[1].extend(values)
+
+    def _cells_of(self, key: str) -> tuple[array[int], array[float]] | None:
         cells = self._cells.get(key)
         if cells is None:
             if len(self._cells) >= MAX_KEYS:
                 self._refused.add(key)
-                return
-            cells = self._cells[key] = ([], [])
-        cells[0].append(row)
-        cells[1].append(value)
+                return None
+            cells = self._cells[key] = (array("q"), array("d"))
+        return cells
 
     def has(self, row: int, key: str) -> bool:
         """Whether the row has this key; cheap only for the last rows."""
@@ -81,11 +94,11 @@ class RowBuilder:
         return Table(self.source, self.n_rows, columns, tuple(self.marks), dict(self.config), tuple(notes), dialect)
 
 
-def _column(n_rows: int, rows: list[int], values: list[float]) -> Column:
+def _column(n_rows: int, rows: array[int], values: array[float]) -> Column:
     filled = np.full(n_rows, np.nan)
     present = np.zeros(n_rows, dtype=np.bool_)
-    index = np.asarray(rows, dtype=np.int64)
-    filled[index] = np.asarray(values, dtype=np.float64)
+    index = np.frombuffer(rows, dtype=np.int64)
+    filled[index] = np.frombuffer(values, dtype=np.float64)
     present[index] = True
     return Column(filled, present)
 

@@ -75,6 +75,6 @@ def python_dict(**values: object) -> str:
 
 def bar(done: int, total: int, post: str, head: str = "") -> str:
     """A bar of tqdm."""
-    filled = 10 * done // max(1, total)
+    filled = min(10, 10 * done // max(1, total))
     drawn = f"{100 * done // max(1, total):3d}%|{'█' * filled}{' ' * (10 - filled)}|"
     return f"\r{head}{drawn} {done}/{total} [00:{done % 60:02d}<00:45,  1.98it/s{post}]"

@@ -12,7 +12,7 @@ _FULL = "loss/train loss/val lr/0 grad_norm/pre"
 
 
 def _fairseq(row: Row) -> dict[str, object]:
-    return {"epoch": 1, "update": row.step / 4000, "loss": str(row.loss), "ppl": f"{2**row.loss:.2f}", "wps": "11234.5", "ups": "0.88",
+    return {"epoch": 1, "update": row.step / 4000, "loss": str(row.loss), "ppl": f"{2 * row.loss:.2f}", "wps": "11234.5", "ups": "0.88",
             "num_updates": str(row.step), "lr": f"{row.lr:.6g}", "gnorm": str(row.norm), "loss_scale": "64", "wall": "119"}  # fmt: skip
 
 

@@ -11,9 +11,14 @@ from sismo.sources.decimal_comma import decimal_comma, with_points
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import unwrapped
 from sismo.sources.registry import plugins
+from sismo.sources.template import Template, shape_of, template_of
 
 MAX_SHAPES = 5000
-_NO_DIGITS = {ord(digit): None for digit in "0123456789"}
+MAX_TEMPLATES = 4
+"""Templates of one shape: its lines may differ in digits that belong to names, ``lr0`` and ``lr1``."""
+NEVER = -(10**12)
+LEARN_AFTER = 4
+"""Lines of a shape that are read one by one before a template is learned, which takes about as long."""
 MAX_CHARS = 20_000
 """Longer lines hold dumps, not measurements; carriage returns have split progress bars before this."""
 
@@ -32,38 +37,96 @@ class Text(Format):
 
     def read(self, content: Content) -> list[Table | Run]:
         log = TextLog(self.name)
-        everyone = kinds()
-        interested: dict[str, tuple[list[Line], list[Line]]] = {}
         comma = decimal_comma(content.lines())
         if comma:
             log.rows.notes.append(Note("decimal-comma", "numbers are written with a decimal comma, and were read so"))
+        reader = _Reader(log, kinds())
         for line in content.lines():
             log.at_line += 1
-            if len(line) > MAX_CHARS:
-                continue
-            line = unwrapped(line)
-            if comma:
-                line = with_points(line)
-            shape = line.lower().translate(_NO_DIGITS)
-            asked = interested.get(shape)
-            if asked is None:
-                asked = _interested(shape, everyone)
-                if len(interested) < MAX_SHAPES:
-                    interested[shape] = asked
-            for marker in asked[0]:
-                marker.read(line, log)
-            for reader in asked[1]:
-                if reader.read(line, log):
-                    break
-        for kind in everyone:
+            if len(line) <= MAX_CHARS:
+                line = unwrapped(line)
+                reader.read(with_points(line) if comma else line)
+        log.flush()
+        for kind in reader.everyone:
             kind.finish(log)
         return [log.rows.table()]
 
 
-def _interested(shape: str, everyone: Sequence[Line]) -> tuple[list[Line], list[Line]]:
-    """The markers and the readers with a hint in this line; lines of one kind differ in digits only, so they share the answer."""
-    wanted = [kind for kind in everyone if any(hint in shape for hint in kind.hints)]
-    return [kind for kind in wanted if kind.marker], [kind for kind in wanted if not kind.marker]
+class _Shape:
+    """The lines that differ in digits only: who might take them, and the templates that were learned from them.
+
+    Attributes:
+        readers: the kinds with a hint in it. markers: those that only mark, without those that have nothing to say of such lines.
+        out: names of the readers that said that no line of this shape is theirs. seen: lines since something was learned.
+    """
+
+    __slots__ = ("markers", "out", "readers", "seen", "templates")
+
+    def __init__(self, wanted: Sequence[Line]) -> None:
+        self.readers = [kind for kind in wanted if not kind.marker]
+        self.markers = [kind for kind in wanted if kind.marker]
+        self.out: set[str] = set()
+        self.templates: list[Template] = []
+        self.seen = 0
+
+
+class _Reader:
+    """Offers every line to the kinds of line, and remembers how lines of its shape were read."""
+
+    def __init__(self, log: TextLog, everyone: Sequence[Line]) -> None:
+        self.log, self.everyone = log, everyone
+        self._shapes: dict[str, _Shape] = {}
+        self._last: Template | None = None
+
+    def read(self, line: str) -> None:
+        last = self._last
+        if last is not None and self.log.fits(line, last.following):
+            self._last = last.following
+            return
+        text = shape_of(line).lower()
+        shape = self._shapes.get(text)
+        if shape is None:
+            shape = _Shape([kind for kind in self.everyone if any(hint in text for hint in kind.hints)])
+            if len(self._shapes) < MAX_SHAPES:
+                self._shapes[text] = shape
+        for template in shape.templates:
+            if self.log.fits(line, template):
+                if last is not None:
+                    last.following = template
+                self._last = template
+                return
+        self._ask(line, shape)
+
+    def _ask(self, line: str, shape: _Shape) -> None:
+        log = self.log
+        for marker in tuple(shape.markers):
+            if marker.take(line, log) is False:
+                shape.markers.remove(marker)
+        first = True
+        for reader in shape.readers:
+            if reader.name in shape.out and reader.name not in log.busy:
+                continue
+            taken = reader.take(line, log)
+            if taken:
+                shape.seen += 1
+                if first and shape.seen >= LEARN_AFTER and not log.busy and len(shape.templates) < MAX_TEMPLATES:
+                    self._learn(line, reader, shape)
+                return
+            if taken is False:
+                shape.out.add(reader.name)
+            else:
+                first = False
+
+    def _learn(self, line: str, reader: Line, shape: _Shape) -> None:
+        cells, joins = reader.cells(line), False
+        if not cells:
+            cells, joins = reader.more(line), True
+        template = template_of(line, cells, joins=joins, bar=reader.bar, stays_open=reader.stays_open) if cells else None
+        shape.seen = 0 if template is not None else NEVER
+        if template is not None and len(self.log.reading) < MAX_SHAPES:
+            template.markers = tuple(marker.read for marker in shape.markers)
+            shape.templates.append(template)
+            self.log.reading.append(template)
 
 
 FORMAT = Text()

@@ -7,7 +7,7 @@ summary.proto and tensor.proto.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sismo.errors import MalformedLog
@@ -18,6 +18,10 @@ from sismo.sources.rows import RowBuilder
 MAX_RECORD = 64 * 1024 * 1024
 MAX_EVENTS_FILES = 64
 _DT_FLOAT, _DT_DOUBLE = 1, 2
+_TIME, _STEP = 0x09, 0x10
+"""First bytes of the fields wall_time and step."""
+_LENGTH = struct.Struct("<Q").unpack_from
+_FLOAT, _DOUBLE = struct.Struct("<f").unpack_from, struct.Struct("<d").unpack_from
 _PREFIX = "events.out.tfevents."
 
 
@@ -54,40 +58,68 @@ def _files(folder: Path) -> Iterator[Path]:
 def _fill(builder: RowBuilder, data: bytes) -> None:
     """Scalars that share a step are one row; the writer puts them next to each other."""
     row, row_step = -1, None
-    broken = False
-    view = memoryview(data)
-    for record in _records(view):
-        try:
-            step, scalars = _event(record)
-        except (ValueError, IndexError, struct.error):
-            broken = True
+    here: set[str] = set()
+    events = _Events()
+    at, end = 0, len(data)
+    while at + 12 <= end:
+        (length,) = _LENGTH(data, at)
+        if length > MAX_RECORD or at + 16 + length > end:
             break
+        try:
+            step, scalars = events.read(data[at + 12 : at + 12 + length])
+        except (ValueError, IndexError, struct.error):
+            break
+        at += 16 + length
         for tag, value in scalars:
-            if step != row_step or builder.has(row, tag):
+            if step != row_step or tag in here:
                 row, row_step = builder.add({"step": float(step)}), step
+                here.clear()
+            here.add(tag)
             builder.put(row, tag, value)
-    if broken or _leftover(view):
+    if at != end:
         builder.notes.append(Note("partial-log", "the last event is cut off; what came before was read"))
 
 
-def _records(view: memoryview) -> Iterator[memoryview]:
-    at, end = 0, len(view)
-    while at + 12 <= end:
-        (length,) = struct.unpack_from("<Q", view, at)
-        if length > MAX_RECORD or at + 16 + length > end:
+class _Events:
+    """Reads events; of one whose like it has seen, only the time, the step and the value are looked at.
+
+    Events of one tag differ in nothing else: what is left when those are taken out names the tag.
+    """
+
+    def __init__(self) -> None:
+        self._tags: dict[bytes, str] = {}
+        self._places: dict[int, list[tuple[int, int]]] = {}
+
+    def read(self, record: bytes) -> tuple[int, Sequence[tuple[str, float]]]:
+        """Step and scalars of an event."""
+        if len(record) > 11 and record[0] == _TIME and record[9] == _STEP:
+            step, at = _varint(record, 10)
+            rest = record[at:]
+            for place, size in self._places.get(len(rest), ()):
+                tag = self._tags.get(rest[:place] + rest[place + size :])
+                if tag is not None:
+                    return step, ((tag, (_FLOAT if size == 4 else _DOUBLE)(rest, place)[0]),)
+            found = _event(memoryview(record))
+            self._learn(rest, found[1])
+            return found
+        return _event(memoryview(record))
+
+    def _learn(self, rest: bytes, scalars: Sequence[tuple[str, float]]) -> None:
+        if len(scalars) != 1:
             return
-        yield view[at + 12 : at + 12 + length]
-        at += 16 + length
-
-
-def _leftover(view: memoryview) -> bool:
-    at, end = 0, len(view)
-    while at + 12 <= end:
-        (length,) = struct.unpack_from("<Q", view, at)
-        if length > MAX_RECORD or at + 16 + length > end:
-            return True
-        at += 16 + length
-    return at != end
+        tag, value = scalars[0]
+        for size, form in ((4, "<f"), (8, "<d")):
+            try:
+                raw = struct.pack(form, value)
+            except OverflowError:
+                continue
+            if rest.count(raw) == 1 and struct.unpack(form, raw)[0] == value:
+                place = (rest.index(raw), size)
+                places = self._places.setdefault(len(rest), [])
+                if place not in places:
+                    places.append(place)
+                self._tags[rest[: place[0]] + rest[place[0] + size :]] = tag
+                return
 
 
 def _fields(view: memoryview) -> Iterator[tuple[int, int, memoryview | int]]:
@@ -112,7 +144,7 @@ def _fields(view: memoryview) -> Iterator[tuple[int, int, memoryview | int]]:
         at += size
 
 
-def _varint(view: memoryview, at: int) -> tuple[int, int]:
+def _varint(view: memoryview | bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = view[at]

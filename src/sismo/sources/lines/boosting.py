@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, cells_by, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _ROUND = re.compile(r"^\s*\[(\d+)\]\s+(\S.*)$")
 _METRIC = re.compile(rf"([A-Za-z][\w' @.-]*?):\s*({NUMBER})")
@@ -13,20 +15,13 @@ _CATBOOST = re.compile(rf"^\s*(\d+):\s+learn: ({NUMBER})(?:\s+test: ({NUMBER}))?
 _SCORES = re.compile(r"auc|ndcg|map|acc|f1|precision|recall|error", re.IGNORECASE)
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _CATBOOST.match(line)
     if found:
-        fields = (("train/loss", found[2]), ("val/loss", found[3]))
-        log.add({"iteration": float(found[1])} | {key: value for key, text in fields if text and (value := number(text)) is not None})
-        return True
+        return [cell for group, name in enumerate(("iteration", "train/loss", "val/loss"), 1) for cell in group_cell(name, found, group)]
     found = _ROUND.match(line)
-    if found is None:
-        return False
-    metrics = {_name(key.strip()): value for key, text in _METRIC.findall(found[2]) if (value := number(text)) is not None}
-    if not any(key.endswith("loss") for key in metrics):
-        return False
-    log.add({"iteration": float(found[1])} | metrics)
-    return True
+    metrics = [cell._replace(key=_name(cell.key)) for cell in cells_by(_METRIC, line, found.start(2))] if found else []
+    return [*group_cell("iteration", found, 1), *metrics] if found and any(cell.key.endswith("loss") for cell in metrics) else ()
 
 
 def _name(key: str) -> str:
@@ -39,4 +34,4 @@ def _name(key: str) -> str:
 
 
 LINE = Line("boosting", "[10]\ttrain-logloss:0.61234\teval-logloss:0.64321", ("train-", "eval-", "validation_", "training's",
-            "valid_", "learn:"), 40, read)  # fmt: skip
+            "valid_", "learn:"), 40, cells=cells)  # fmt: skip

@@ -21,12 +21,14 @@ def read(line: str, log: TextLog) -> bool:
             log.add(row)
             return True
         del log.memo["columns"]
+        log.busy.discard("columns")
     first, _, _ = line.lstrip("# ").partition(" ")
     if meaning(first).role not in ("step", "epoch", "batch"):
         return False
     words = line.lstrip("# ").split(" ")
     if all(_BARE.fullmatch(word) for word in words) and any(is_loss(word) for word in words):
         log.memo["columns"] = words
+        log.busy.add("columns")
         return True
     return False
 

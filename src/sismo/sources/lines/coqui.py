@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, cells_by, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _HEADER = re.compile(r"-->.*\bGLOBAL_STEP: (\d+)")
 _METRIC = re.compile(rf"^\s*\| > ([\w./ -]+?):\s*({NUMBER})")
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _HEADER.search(line)
-    if found:
-        log.add({"global_step": float(found[1])}, open_row=True)
-        return True
-    found = _METRIC.match(line)
-    value = number(found[2]) if found else None
-    return found is not None and value is not None and log.attach({found[1]: value})
+    return list(group_cell("global_step", found, 1)) if found else ()
 
 
-LINE = Line("coqui", "   --> STEP: 24/100 -- GLOBAL_STEP: 25 then      | > loss: 3.1  (3.2)", ("global_step:", "| > "), 20, read)
+def more(line: str) -> Sequence[Cell]:
+    return list(cells_by(_METRIC, line, 0))
+
+
+LINE = Line("coqui", "   --> STEP: 24/100 -- GLOBAL_STEP: 25 then      | > loss: 3.1  (3.2)", ("global_step:", "| > "), 20,
+            cells=cells, more=more, stays_open=True)  # fmt: skip

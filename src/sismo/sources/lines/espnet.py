@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, cells_by, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _BATCH = re.compile(r"\b(\d+)epoch:train:\d+-(\d+)batch:\s*(.*)")
 _RESULTS = re.compile(r"\b(\d+)epoch results:\s*\[train\](.*?)(?:\[valid\](.*?))?(?:\[\w+\].*)?$")
 _PAIR = re.compile(rf"([\w.-]+)=({NUMBER})")
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _BATCH.search(line)
     if found:
-        log.add({"epoch": float(found[1]), "batch": float(found[2])} | _values(found[3]))
-        return True
+        return [*group_cell("epoch", found, 1), *group_cell("batch", found, 2), *cells_by(_PAIR, line, found.start(3))]
     found = _RESULTS.search(line)
-    if found:
-        means = {f"{key}_epoch": value for key, value in _values(found[2]).items() if key == "loss"}
-        log.add({"epoch": float(found[1])} | means | {f"valid/{key}": value for key, value in _values(found[3] or "").items()})
-    return found is not None
-
-
-def _values(text: str) -> dict[str, float]:
-    return {key: value for key, written in _PAIR.findall(text) if (value := number(written)) is not None}
+    if found is None:
+        return ()
+    means = [cell._replace(key=f"{cell.key}_epoch") for cell in cells_by(_PAIR, line, *found.span(2)) if cell.key == "loss"]
+    valid = cells_by(_PAIR, line, *found.span(3), "valid/") if found[3] else ()
+    return [*group_cell("epoch", found, 1), *means, *valid]
 
 
 LINE = Line("espnet", "2epoch:train:1-100batch: iter_time=0.101, loss_ctc=120.1, loss=130.2, grad_norm=10.2, optim0_lr0=1.0e-06",
-            ("epoch:train:", "epoch results:"), 20, read)  # fmt: skip
+            ("epoch:train:", "epoch results:"), 20, cells=cells)  # fmt: skip

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, cells_by, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _INNER = re.compile(r"\bepoch (\d+):\s*(\d+)\s*/\s*(\d+)\s+(.*)")
 _SUMMARY = re.compile(r"\bepoch (\d+) \|(.*)")
 _EQUALS = re.compile(rf"([\w./-]+)=\s*({NUMBER})")
-_SPACED = re.compile(rf"^\s*([\w./ -]+?)\s+({NUMBER})\s*$")
+_SPACED = re.compile(rf"(?<=\|)\s*([\w./ -]+?)\s+({NUMBER})\s*(?=\||$)")
 _VALID = re.compile(r"\bvalid(?:ation)? on ['\"]?(\S+?)['\"]? subset", re.IGNORECASE)
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _INNER.search(line)
     if found:
-        row = {key: cell for key, value in _EQUALS.findall(found[4]) if (cell := number(value)) is not None}
-        if "loss" not in row:
-            return False
-        row["epoch"] = float(found[1])
-        if "num_updates" not in row:
-            row["batch"] = float(found[2])
-        log.add(row)
-        return True
+        row = list(cells_by(_EQUALS, line, found.start(4)))
+        keys = {cell.key for cell in row}
+        if "loss" not in keys:
+            return ()
+        place = group_cell("epoch", found, 1) if "num_updates" in keys else (*group_cell("epoch", found, 1), *group_cell("batch", found, 2))
+        return [*row, *place]
     found = _SUMMARY.search(line)
-    ours = found is not None and ("num_updates" in line or "gnorm" in line or _VALID.search(line) is not None)
-    return found is not None and ours and _summary(float(found[1]), found[2], log)
-
-
-def _summary(epoch: float, text: str, log: TextLog) -> bool:
-    valid = _VALID.search(text)
-    row: dict[str, float] = {}
-    for field in text.split("|"):
-        pair = _SPACED.match(field)
-        value = number(pair[2]) if pair else None
-        if pair and value is not None:
-            row[_name(pair[1], valid is not None)] = value
-    if not any("loss" in key and "scale" not in key for key in row):
-        return False
-    log.add({"epoch": epoch, **row})
-    return True
+    if found is None or not ("num_updates" in line or "gnorm" in line or _VALID.search(line)):
+        return ()
+    valid = _VALID.search(line) is not None
+    row = [cell._replace(key=_name(cell.key, valid)) for cell in cells_by(_SPACED, line, found.start(2))]
+    return [*group_cell("epoch", found, 1), *row] if any("loss" in cell.key and "scale" not in cell.key for cell in row) else ()
 
 
 def _name(key: str, valid: bool) -> str:
@@ -59,5 +48,5 @@ LINE = Line(
     "| epoch 027 | loss 6.343 | ppl 31.65 | num_updates 10198 | lr 0.0006 | gnorm 0.390 | loss_scale 0.500",
     ("epoch ",),
     20,
-    read,
+    cells=cells,
 )

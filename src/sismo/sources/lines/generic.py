@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import cast
 
+from sismo.sources.cells import Cell, row_of
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.line import Line, TextLog
-from sismo.sources.pairs import read_pairs, without_stamp
+from sismo.sources.pairs import pair_cells, without_stamp
 
 _LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
 _AXES = frozenset({"step", "epoch", "batch"})
@@ -18,28 +20,40 @@ ONE_OFF_ROWS = 5
 """With this many loss rows in the log, a sentence that has a loss once and no step is no measurement of the curve."""
 
 
+def cells(line: str) -> Sequence[Cell]:
+    """A loss with its step, epoch or batch beside it."""
+    if _is_code(line):
+        return ()
+    found = pair_cells(line)
+    roles = {meaning(cell.key).role for cell in found}
+    return found if roles & _LOSSES and roles & _AXES else ()
+
+
 def read(line: str, log: TextLog) -> bool:
     heading = _HEADING.match(without_stamp(line))
     if heading:
         log.epoch = float(heading[1])
         log.close()
         return True
-    if _CODE_START.match(line) or line.endswith((";", "{")) or any(sign in line for sign in _CODE_SIGNS):
+    if _is_code(line):
         return False
-    row = read_pairs(line)
+    row = row_of(line, pair_cells(line))
     roles = {meaning(key).role for key in row}
     if not roles & _LOSSES:
         if "weak" in roles and roles & _AXES:
             cast("list[dict[str, float]]", log.memo.setdefault("weak", [])).append(row)
             return True
         return bool(row) and _attach(row, log)
-    if not roles & _AXES:
-        if log.epoch is not None:
-            row["epoch"] = log.epoch
-        if "val" not in roles:
-            _remember(row, log)
+    if log.epoch is not None:
+        row["epoch"] = log.epoch
+    if "val" not in roles:
+        _remember(row, log)
     log.add(row, open_row=True)
     return True
+
+
+def _is_code(line: str) -> bool:
+    return _CODE_START.match(line) is not None or line.endswith((";", "{")) or any(sign in line for sign in _CODE_SIGNS)
 
 
 def _attach(row: dict[str, float], log: TextLog) -> bool:
@@ -76,4 +90,6 @@ LINE = Line(
     90,
     read,
     finish=finish,
+    cells=cells,
+    stays_open=True,
 )

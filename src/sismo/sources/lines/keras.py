@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sismo.sources.line import Line, TextLog
-from sismo.sources.pairs import find_pairs
+from sismo.sources.pairs import quick_pairs
 
 _PROGRESS = re.compile(r"^\s*(\d+)/(\d+)\s*(?:\[[=>.\s]*\]|[━╺╸─\s]{3,})?\s*-?\s*(?:ETA:[^-]*-|[\d:]+m?s\b[^-]*-)(.*\bloss\b.*)$")
 
@@ -17,7 +17,7 @@ def read(line: str, log: TextLog) -> bool:
     if not found:
         return False
     if found[1] == found[2]:
-        values = {key: value for field in found[3].split(" - ") for key, value, _ in find_pairs(field)}
+        values = dict(quick_pairs(found[3]))
         if values:
             # The bar is drawn full once before validation and once after it: the later one says more.
             if log.epoch is not None:

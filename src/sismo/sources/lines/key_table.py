@@ -17,11 +17,13 @@ def read(line: str, log: TextLog) -> bool:
     if _RULE.match(line):
         finish(log)
         log.memo["key-table"] = {}
+        log.busy.add("key-table")
         return False
     table = cast("dict[str, float] | None", log.memo.get("key-table"))
     found = _CELL.match(line) if table is not None else None
     if table is None or found is None:
         log.memo.pop("key-table", None)
+        log.busy.discard("key-table")
         return False
     key, text = found[2], found[3]
     if key.endswith("/") and not text:

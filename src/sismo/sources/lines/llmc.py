@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, cells_by, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
-_LINE = re.compile(r"^\s*s:(\d+)\s+(.*)")
+_STEP = re.compile(r"^\s*s:(\d+)\s+")
 _PAIR = re.compile(rf"(\w+):({NUMBER})")
 
 
-def read(line: str, log: TextLog) -> bool:
-    found = _LINE.match(line)
-    if not found:
-        return False
-    row = {key: cell for key, value in _PAIR.findall(found[2]) if (cell := number(value)) is not None}
-    if row:
-        log.add({"s": float(found[1]), **row})
-    return bool(row)
+def cells(line: str) -> Sequence[Cell]:
+    found = _STEP.match(line)
+    row = list(cells_by(_PAIR, line, found.end())) if found else []
+    return [*group_cell("s", found, 1), *row] if found and row else ()
 
 
-LINE = Line("llmc", "s:0 trl:11.0 lr:0.000001 norm:15.3", ("s:",), 20, read)
+LINE = Line("llmc", "s:0 trl:11.0 lr:0.000001 norm:15.3", ("s:",), 20, cells=cells)

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from sismo.sources.cells import Cell, fields, group_cell
 from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import number
 
 _TRAIN = re.compile(r"\biteration\s+(\d+)\s*/\s*(\d+)\s*\|(.*)")
 _VAL = re.compile(r"\b(validation|test) loss at (?:iteration\s+)?(\d+)[^|]*\|(.*)")
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _TRAIN.search(line)
     if found:
-        row = {"iteration": float(found[1]), "total_steps": float(found[2])}
-        log.add(row | _fields(found[3], ""))
-        return True
+        counts = (*group_cell("iteration", found, 1), *group_cell("total_steps", found, 2))
+        return [*counts, *fields(line, found.start(3), "|", ":")]
     found = _VAL.search(line)
-    if found:
-        fields = _fields(found[3], "val/")
-        if fields:
-            log.add({"iteration": float(found[2])} | fields)
-        return True
-    return False
+    values = [*fields(line, found.start(3), "|", ":", "val/")] if found else []
+    return [*group_cell("iteration", found, 2), *values] if found and values else ()
 
 
-def _fields(text: str, prefix: str) -> dict[str, float]:
-    row: dict[str, float] = {}
-    for field in text.split("|"):
-        key, _, value = field.partition(":")
-        cell = number(value) if value else None
-        if cell is not None:
-            row[prefix + key.strip()] = cell
-    return row
+def read(line: str, log: TextLog) -> bool:
+    # A heading of a validation without any number in it.
+    return _VAL.search(line) is not None
 
 
-LINE = Line("megatron", "iteration 10/ 1000 | lm loss: 1.244E+01 | loss scale: 4096.0 |", ("iteration", "loss at "), 20, read)
+LINE = Line("megatron", "iteration 10/ 1000 | lm loss: 1.244E+01 | loss scale: 4096.0 |", ("iteration", "loss at "), 20, read,
+            cells=cells)  # fmt: skip

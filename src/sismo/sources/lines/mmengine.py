@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
+from sismo.sources.cells import Cell, group_cell, row_of
 from sismo.sources.line import Line, TextLog
-from sismo.sources.pairs import find_pairs
+from sismo.sources.pairs import find_cells
 
 _EPOCH = re.compile(r"\bEpoch\s*(?:\((\w+)\))?\s*\[\s*(\d+)\]\s*\[\s*(\d+)/\s*(\d+)\]\s*(.*)")
 _ITER = re.compile(r"\bIter\s*(?:\((\w+)\))?\s*\[\s*(\d+)/\s*(\d+)\]\s*(.*)")
 
 
+def cells(line: str) -> Sequence[Cell]:
+    """A line of training; those of an evaluation count only at its end."""
+    found = _EPOCH.search(line)
+    names = ("epoch", "iter", EPOCH_LENGTH_KEY)
+    if found is None:
+        found, names = _ITER.search(line), ("iter", "total_steps")
+    if found is None or found[1] not in (None, "train"):
+        return ()
+    place = [cell for group, name in enumerate(names, 2) for cell in group_cell(name, found, group)]
+    return place + _values(line, found.start(len(names) + 2), "")
+
+
 def read(line: str, log: TextLog) -> bool:
     found = _EPOCH.search(line)
-    if found:
-        epoch, batch, batches = float(found[2]), float(found[3]), float(found[4])
-        if found[1] in (None, "train"):
-            log.add({"epoch": epoch, "iter": batch, EPOCH_LENGTH_KEY: batches} | _values(found[5], ""))
-        elif batch == batches and (values := _values(found[5], f"{found[1]}/")):
-            log.add({"epoch": epoch} | values)
-        return True
-    found = _ITER.search(line)
-    if found:
-        if found[1] in (None, "train"):
-            log.add({"iter": float(found[2]), "total_steps": float(found[3])} | _values(found[4], ""))
-        elif found[2] == found[3] and (values := _values(found[4], f"{found[1]}/")):
-            log.add(values)
-        return True
-    return False
+    epoch, counts, rest = ({"epoch": float(found[2])}, found.groups()[2:4], 5) if found else ({}, (), 4)
+    found = found or _ITER.search(line)
+    if found is None:
+        return False
+    counts = counts or found.groups()[1:3]
+    if counts[0] == counts[1] and (values := row_of(line, _values(line, found.start(rest), f"{found[1]}/"))):
+        log.add(epoch | values)
+    return True
 
 
-def _values(text: str, prefix: str) -> dict[str, float]:
-    return {prefix + key: value for key, value, _ in find_pairs(text) if key not in ("eta", "epoch", "iter")}
+def _values(line: str, start: int, prefix: str) -> list[Cell]:
+    named = (cell for cell, _ in find_cells(line, start) if cell.key not in ("eta", "epoch", "iter"))
+    return [cell._replace(key=prefix + cell.key) for cell in named]
 
 
-LINE = Line("mmengine", "Epoch(train)   [1][2/6]  lr: 2.1e-04  eta: 4:30:58  time: 9.04  loss: 0.422", ("epoch", "iter"), 20, read)
+LINE = Line("mmengine", "Epoch(train)   [1][2/6]  lr: 2.1e-04  eta: 4:30:58  time: 9.04  loss: 0.422", ("epoch", "iter"), 20, read,
+            cells=cells)  # fmt: skip

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _STEP = re.compile(rf"^\s*iter (\d+): loss ({NUMBER}), time ({NUMBER})ms(?:, mfu ({NUMBER})%)?")
 _EVAL = re.compile(rf"^\s*step (\d+): train loss ({NUMBER}), val loss ({NUMBER})")
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _STEP.match(line)
-    if found:
-        row = {"iter": float(found[1])}
-        for key, value in (("loss", found[2]), ("time", found[3]), ("mfu", found[4])):
-            if value is not None and (cell := number(value)) is not None:
-                row[key] = cell
-        log.add(row)
-        return True
-    found = _EVAL.match(line)
-    if found:
-        train, val = number(found[2]), number(found[3])
-        if train is not None and val is not None:
-            log.add({"iter": float(found[1]), "train loss": train, "val loss": val})
-        return True
-    return False
+    names = ("iter", "loss", "time", "mfu")
+    if found is None:
+        found, names = _EVAL.match(line), ("iter", "train loss", "val loss")
+    return [cell for group, name in enumerate(names, 1) for cell in group_cell(name, found, group)] if found else ()
 
 
-LINE = Line("nanogpt", "iter 10: loss 3.2, time 5.12ms, mfu 3.10%", ("iter ", "step "), 20, read)
+LINE = Line("nanogpt", "iter 10: loss 3.2, time 5.12ms, mfu 3.10%", ("iter ", "step "), 20, cells=cells)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import number
+from sismo.sources.cells import Cell, cells_by, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _HEADER = re.compile(r"\[step=(\d+)(?:/(\d+))?(?:,epoch=(\d+))?[^\]]*\]")
-_METRIC = re.compile(r"^\s+([A-Za-z][\w/ ().-]{0,80})=(\S+)\s*$")
+_METRIC = re.compile(rf"^\s+([A-Za-z][\w/ ().-]{{0,80}})=({NUMBER})\s*$")
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _HEADER.search(line)
-    if found:
-        row = {"step": float(found[1])}
-        if found[2]:
-            row["total_steps"] = float(found[2])
-        if found[3]:
-            row["epoch"] = float(found[3])
-        log.add(row, open_row=True)
-        return True
-    found = _METRIC.match(line)
-    value = number(found[2]) if found else None
-    return found is not None and value is not None and log.attach({found[1].strip(): value})
+    names: Iterable[str] = ("step", "total_steps", "epoch") if found else ()
+    return [cell for group, name in enumerate(names, 1) if found for cell in group_cell(name, found, group)]
 
 
-LINE = Line("olmo", "[step=1/15000,epoch=0] then     train/CrossEntropyLoss=2.998", ("[step=", "="), 25, read)
+def more(line: str) -> Sequence[Cell]:
+    return list(cells_by(_METRIC, line, 0))
+
+
+LINE = Line("olmo", "[step=1/15000,epoch=0] then     train/CrossEntropyLoss=2.998", ("[step=", "="), 25,
+            cells=cells, more=more, stays_open=True)  # fmt: skip

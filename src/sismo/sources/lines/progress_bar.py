@@ -14,12 +14,11 @@ def read(line: str, log: TextLog) -> bool:
     if _DESCRIBED.match(line):
         # "Map: 40%|" and "Loading checkpoint shards: 100%|" count something else than steps.
         return False
-    taken = False
-    for count, total in _BAR.findall(line):
+    bars = _BAR.findall(line)
+    for count, total in bars:
         if log.bar is None or float(total) >= log.bar[1]:
             log.bar = (float(count), float(total))
-            taken = True
-    return taken
+    return bool(bars)
 
 
 LINE = Line("progress-bar", "  2%|2 | 20/8720 [01:38<11:01:39,  4.56s/it]", ("/s", "s/it"), 1, read, marker=True)

@@ -19,7 +19,7 @@ _SET = re.compile(r"^\W*\w+\s*[:=]")
 _LOSS = re.compile(r"\bloss\b|\bcost\b|\bepoch\b", re.IGNORECASE)
 
 
-def read(line: str, log: TextLog) -> bool:
+def read(line: str, log: TextLog) -> bool | None:
     if len(line) > 300:
         return False
     found = _NUMBERED.match(line)
@@ -27,7 +27,7 @@ def read(line: str, log: TextLog) -> bool:
         kind, name = found[1].lower(), f"{found[1].lower()} {found[2]}"
         # The heading is often repeated on every line of its fit: only a change of number starts another.
         if log.memo.get(f"run-{kind}") == name:
-            return False
+            return None
         log.memo[f"run-{kind}"] = name
         log.mark("run", name=name, strong=True)
         return True

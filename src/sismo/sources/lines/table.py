@@ -24,8 +24,10 @@ def read(line: str, log: TextLog) -> bool:
             log.add(row)
             return True
         log.memo.pop("table")
+        log.busy.discard("table")
     if len(cells) > 1 and any(is_loss(cell) for cell in cells) and not any(_NO_NAME.search(cell) or len(cell) > 40 for cell in cells):
         log.memo["table"] = cells
+        log.busy.add("table")
         return True
     return False
 

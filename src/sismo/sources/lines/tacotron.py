@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _TRAIN = re.compile(rf"^\s*Train loss (\d+) ({NUMBER})(?: Grad Norm ({NUMBER}))?", re.IGNORECASE)
 _VAL = re.compile(rf"^\s*Validation loss (\d+):\s+({NUMBER})\s*$", re.IGNORECASE)
 
 
-def read(line: str, log: TextLog) -> bool:
-    train = _TRAIN.match(line)
-    found = train or _VAL.match(line)
+def cells(line: str) -> Sequence[Cell]:
+    found = _TRAIN.match(line)
+    names = ("step", "train loss", "grad norm")
     if found is None:
-        return False
-    row = {"step": float(found[1])}
-    fields = (("train loss", found[2]), ("grad norm", train[3])) if train else (("val loss", found[2]),)
-    for key, written in fields:
-        if written is not None and (value := number(written)) is not None:
-            row[key] = value
-    log.add(row)
-    return True
+        found, names = _VAL.match(line), ("step", "val loss")
+    return [cell for group, name in enumerate(names, 1) for cell in group_cell(name, found, group)] if found else ()
 
 
-LINE = Line("tacotron", "Train loss 100 0.512345 Grad Norm 1.234567 2.14s/it", ("train loss ", "validation loss "), 20, read)
+LINE = Line("tacotron", "Train loss 100 0.512345 Grad Norm 1.234567 2.14s/it", ("train loss ", "validation loss "), 20, cells=cells)

@@ -11,7 +11,7 @@ _HEADER = re.compile(r"\bStep (\d+) per-step time ")
 _METRIC = re.compile(r"""^\W*(?:INFO:tensorflow:)?\W*'([\w/ ]+)':\s*([^,}\s]+)[,}]?\s*$""")
 
 
-def read(line: str, log: TextLog) -> bool:
+def read(line: str, log: TextLog) -> bool | None:
     found = _HEADER.search(line)
     if found:
         # The same line comes twice, once from the library's own logger.
@@ -21,7 +21,9 @@ def read(line: str, log: TextLog) -> bool:
         return True
     found = _METRIC.match(line)
     value = number(found[2]) if found else None
-    return found is not None and value is not None and log.attach({found[1]: value})
+    if found is None or value is None:
+        return False
+    return log.attach({found[1]: value}) or None
 
 
 LINE = Line("tf-detection", "Step 100 per-step time 0.512s then  'Loss/total_loss': 1.2,",

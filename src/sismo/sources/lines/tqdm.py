@@ -13,7 +13,7 @@ from typing import cast
 from sismo.sources.axis import EPOCH_LENGTH_KEY
 from sismo.sources.keys import is_loss
 from sismo.sources.line import Line, TextLog
-from sismo.sources.pairs import find_pairs
+from sismo.sources.pairs import quick_pairs
 
 _BAR = re.compile(
     r"(?P<head>[^%]*?)(?P<percent>\d+)%\|[^|]*\|\s*(?P<count>\d+)/(?P<total>\d+)\s*\[[^,\]]*(?:,[^,\]]*(?:it|s|batch\w*|step\w*|ex\w*)/\w+)?(?P<post>,[^\]]*)?\](?P<after>.*)"
@@ -37,7 +37,7 @@ def read(line: str, log: TextLog) -> bool:
     if not found:
         return False
     post = (found["post"] or "").strip(", ") or found["after"].strip(" :,|")
-    values = {key: value for key, value, _ in find_pairs(post)}
+    values = quick_pairs(post)
     if not any(is_loss(key) for key in values):
         return False
     head, count, total = found["head"], float(found["count"]), float(found["total"])

@@ -13,15 +13,15 @@ _ROW = re.compile(r"^\s*(\d+)/(\d+)\s+[\d.]+[GM]?B?\s+([^:|]+):\s*100%")
 _LOSSES = frozenset({"box", "obj", "cls", "dfl", "seg", "pose", "kobj", "total", "rle", "angle"})
 
 
-def read(line: str, log: TextLog) -> bool:
+def read(line: str, log: TextLog) -> bool | None:
     heading = _HEADING.match(line)
     if heading:
         log.memo["yolo-table"] = heading[1].split()
         return True
     names = cast("list[str] | None", log.memo.get("yolo-table"))
-    found = _ROW.match(line) if names else None
+    found = _ROW.match(line)
     if names is None or found is None:
-        return False
+        return False if found is None else None
     row = {"epoch": float(found[1])}
     for name, cell in zip(names, found[3].split(), strict=False):
         value = number(cell)
