@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from sismo.dashboard.panel import Panel, Plot
 from sismo.dashboard.sampling import Flag
 from sismo.postmortem import CauseItem, EvidenceItem, PostMortem
 from sismo.records.types import Run
 
-ALARMING = {"broken", "warning"}
+ALARMING = frozenset({"broken", "warning"})
 """Severities that make a panel cry. A note does not: it would cry in many healthy runs."""
+NOTED = frozenset({"note"})
 
 _URGENT = ("nonfinite", "crash", "resume", "guard", "overflow", "skipped_step", "warning")
 """Kinds of event whose surroundings are kept whole, the rarest and gravest first."""
@@ -18,10 +19,10 @@ _ABOUT = {"overflow": "loss_scale", "skipped_step": "loss_scale"}
 """The channel that an event of a kind is about."""
 
 
-def alarms(document: PostMortem, panels: Sequence[Panel]) -> dict[str, int]:
-    """Panel id to the step of its first alarm, the earliest first; panels that raised none are not there."""
+def alarms(document: PostMortem, panels: Sequence[Panel], severities: Set[str] = ALARMING) -> dict[str, int]:
+    """Panel id to the step of its first alarm (or note), the earliest first; panels that raised none are not there."""
     first: dict[str, int] = {}
-    for step, item in _alarming(document.causes):
+    for step, item in _alarming(document.causes, severities):
         owner = owner_of(item.channel, panels)
         if owner is not None:
             first[owner.id] = min(first.get(owner.id, step), step)
@@ -31,7 +32,7 @@ def alarms(document: PostMortem, panels: Sequence[Panel]) -> dict[str, int]:
 
 def first_alarm(document: PostMortem, plot: Plot) -> int | None:
     """The step of the first alarm about what a plot draws, or None."""
-    return min((step for step, item in _alarming(document.causes) if plot.owns(item.channel)), default=None)
+    return min((step for step, item in _alarming(document.causes, ALARMING) if plot.owns(item.channel)), default=None)
 
 
 def owner_of(channel: str, panels: Sequence[Panel]) -> Panel | None:
@@ -50,9 +51,9 @@ def flagged(document: PostMortem, run: Run) -> Iterator[Flag]:
         yield from (Flag(event.step, _ABOUT.get(kind, "")) for event in run.events_of(kind))
 
 
-def _alarming(causes: Sequence[CauseItem]) -> Iterator[tuple[int, EvidenceItem]]:
+def _alarming(causes: Sequence[CauseItem], severities: Set[str]) -> Iterator[tuple[int, EvidenceItem]]:
     """Evidence with the step at which it alarmed: not before its cause began, since what it spans may start in calm."""
     for cause in causes:
         for item in cause.evidence:
-            if cause.severity in ALARMING and item.start is not None:
+            if cause.severity in severities and item.start is not None:
                 yield max(item.start, cause.step or 0), item

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sismo.dashboard import marks
-from sismo.dashboard.alarms import alarms, first_alarm, flagged
+from sismo.dashboard.alarms import NOTED, alarms, first_alarm, flagged
 from sismo.dashboard.packing import Packed, pack
 from sismo.dashboard.panel import Limits, Panel, Plot
 from sismo.dashboard.registry import panels
-from sismo.dashboard.sampling import Whole, spans, thinned, whole
+from sismo.dashboard.sampling import Whole, buckets, spans, thinned, whole
 from sismo.postmortem import PostMortem
 from sismo.records.types import Run, Series
 from sismo.report.language import Language
@@ -21,26 +21,29 @@ MANY = 12
 
 _OVERVIEW_ROWS = 150_000
 """Rows of all overviews together. With sixty series that is 2,500 each, over twice what a panel has pixels."""
-_BUCKETS = (20, 5_000)
-"""Buckets of one series at least and at most."""
 _WHOLE_ROWS = 700_000
 """Rows that are kept whole around flagged steps, in all: about 1.5 MB of the page."""
 
 
 class Drawn(NamedTuple):
-    """One plot: the plot, and how many series it has."""
+    """One plot: the plot, how many series it has, and whether it is optional and 0 all over: then a sentence says so."""
 
     plot: Plot
     members: int
+    nothing: bool = False
 
 
 class Shown(NamedTuple):
-    """One panel as it stands on the page. ``alarm`` is the step of its first alarm; ``first`` whether it cried first."""
+    """One panel as it stands on the page.
+
+    ``alarm`` is the step of its first alarm, ``first`` whether it cried first, ``noted`` the first step that a note rests on.
+    """
 
     panel: Panel
     drawn: Sequence[Drawn]
     alarm: int | None
     first: bool
+    noted: int | None
 
     @property
     def missing(self) -> bool:
@@ -59,25 +62,25 @@ class Drawing(NamedTuple):
 
 def draw(document: PostMortem, run: Run, language: Language, limits: Limits, baseline: Run | None = None) -> Drawing:
     """Lays the run out in panels."""
-    cried = alarms(document, panels())
+    cried, noted = alarms(document, panels()), alarms(document, panels(), NOTED)
     shown: list[Shown] = []
     for panel in panels():
-        drawn = [Drawn(plot, len(plot.of(run))) for plot in panel.plots]
+        drawn = [_drawn(plot, run) for plot in panel.plots]
         kept = [one for one in drawn if one.members or not one.plot.optional]
         if kept or not panel.optional:
-            shown.append(Shown(panel, kept, cried.get(panel.id), panel.id == next(iter(cried), "")))
+            shown.append(Shown(panel, kept, cried.get(panel.id), panel.id == next(iter(cried), ""), noted.get(panel.id)))
     series: list[Series] = []
     roles: list[dict[str, object]] = []
     plots: list[dict[str, object]] = []
     for place in shown:
         for one in place.drawn:
-            if one.members:
+            if one.members and not one.nothing:
                 plots.append({**_plot(place, one, run, language, limits), "alarm": first_alarm(document, one.plot)})
                 _take(one.plot.of(run), plots, series, roles, under=False)
                 _take(one.plot.of(baseline) if baseline is not None else [], plots, series, roles, under=True)
-    buckets = min(max(_OVERVIEW_ROWS // max(2 * len(series), 1), _BUCKETS[0]), _BUCKETS[1])
+    rough = buckets(series, _OVERVIEW_ROWS)
     kept = whole(flagged(document, run), series, _WHOLE_ROWS)
-    packed = pack([thinned(one, buckets, centres) for one, centres in zip(series, kept.centres, strict=True)])
+    packed = pack([thinned(one, rough, centres) for one, centres in zip(series, kept.centres, strict=True)])
     for role, (rows, first, power), one, centres in zip(roles, packed.layout, series, kept.centres, strict=True):
         role |= {"rows": rows, "first": first, "power": power, "of": len(one)}
         if rows < len(one) and centres.size > len(kept.everywhere):
@@ -93,6 +96,11 @@ def draw(document: PostMortem, run: Run, language: Language, limits: Limits, bas
         "whole": spans(kept.everywhere),
     }
     return Drawing(shown, facts, packed, kept)
+
+
+def _drawn(plot: Plot, run: Run) -> Drawn:
+    found = plot.of(run)
+    return Drawn(plot, len(found), plot.optional and bool(found) and not any(bool(one.values.any()) for one in found))
 
 
 def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits) -> dict[str, object]:

@@ -42,17 +42,24 @@ def _panel(place: Shown, unit: str, language: Language) -> Markup:
         place.panel,
         [name for name, on in (("missing", place.missing), ("alarm", place.alarm is not None), ("first", place.first)) if on],
     )
-    flag = None
-    if place.alarm is not None:
-        text = language.word("cried first") if place.first else language.word("alarm")
-        flag = tag("span", f"⚑ {text} · {language.word(unit)} {place.alarm:,}", class_="flag")
-    elif place.missing:
-        flag = tag("span", language.word("not recorded"), class_="flag")
-    head = tag("figcaption", tag("span", str(panel.number), class_="number"), tag("h3", language.say(panel.title)), flag)
+    head = tag(
+        "figcaption", tag("span", str(panel.number), class_="number"), tag("h3", language.say(panel.title)), _flag(place, unit, language)
+    )
     about = tag("p", language.say(panel.asks), class_="asks")
     # One sentence for a panel that is missing as a whole; one for each plot of a panel that is there in part.
     plots = [_missing(place.drawn[0], language)] if place.missing else [_plot(place, one, language) for one in place.drawn]
     return tag("figure", head, about, *plots, id=f"panel-{panel.id}", class_=" ".join(["panel", *words]), tabindex=-1)
+
+
+def _flag(place: Shown, unit: str, language: Language) -> Markup | None:
+    if place.alarm is not None:
+        text = language.word("cried first") if place.first else language.word("alarm")
+        return tag("span", f"⚑ {text} · {language.word(unit)} {place.alarm:,}", class_="flag")
+    if place.missing:
+        return tag("span", language.word("not recorded"), class_="flag")
+    if place.noted is not None:
+        return tag("span", f"◆ {language.word('note')} · {language.word(unit)} {place.noted:,}", class_="flag noted")
+    return None
 
 
 def _plot(place: Shown, one: Drawn, language: Language) -> Markup:
@@ -62,6 +69,9 @@ def _plot(place: Shown, one: Drawn, language: Language) -> Markup:
     heading = tag("h4", title) if len(place.drawn) > 1 or title != panel else None
     name = title if title == panel else f"{panel}: {title}"
     at = place.panel.plots.index(one.plot)
+    if one.nothing:
+        said = language.fill("0 in every row of {count} series", count=one.members)
+        return tag("div", tag("h4", title), tag("p", said, class_="asks"), class_="plot still")
     canvas = tag("canvas", tabindex=0, role="slider", aria_label=name)
     return tag("div", heading, tag("p", class_="keys"), canvas, class_="plot", data_plot=f"{place.panel.id}.{at}")
 

@@ -112,6 +112,14 @@ _FLAGS = 1_000
 """Flags that are looked at: a log with a hundred thousand overflows must not cost seconds."""
 
 
+def buckets(series: Sequence[Series], budget: int) -> int:
+    """How many buckets each overview may have so that all of them keep to a budget of rows; a series with fewer rows takes only those."""
+    return max(_FEWEST, _longest(_MOST, lambda count: sum(min(len(one), 2 * count) for one in series) <= budget))
+
+
+_FEWEST, _MOST = 20, 50_000
+
+
 def _longest(most: int, fits: Callable[[int], bool]) -> int:
     """The largest count up to ``most`` that fits, where a larger one never fits better."""
     low, high = 0, most

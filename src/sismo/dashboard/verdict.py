@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sismo.dashboard.drawing import Shown
 from sismo.dashboard.evidence import evidence
@@ -11,6 +11,9 @@ from sismo.report.language import Language
 from sismo.report.markup import Markup, join, tag
 
 _MARKS = {"broken": "✖", "warning": "▲", "note": "◆", "healthy": "✔", "unjudged": "?"}
+
+_NOTES = 3
+"""Notes of a healthy run that stand at the top; all of them are among the causes."""
 
 
 def state(document: PostMortem) -> str:
@@ -32,6 +35,7 @@ def verdict(document: PostMortem, shown: Sequence[Shown], language: Language) ->
         tag("h1", language.say(document.verdict)),
         tag("p", language.say(first.statement), class_="statement") if first else None,
         tag("div", _because(first, document, language), _do(first, language), class_="columns") if first else None,
+        *(_worth_knowing(document, language) if document.healthy is not False else ()),
         _cried(shown, document, language),
         facts,
         class_=f"verdict {name}",
@@ -57,6 +61,15 @@ def _do(first: CauseItem, language: Language) -> Markup:
         tag("h2", language.word("To confirm")),
         tag("p", language.say(first.confirm)),
     )
+
+
+def _worth_knowing(document: PostMortem, language: Language) -> Iterator[Markup]:
+    """What was found although nothing is broken, each with what it rests on."""
+    if document.causes:
+        yield tag("h2", language.word("Worth knowing"))
+    for cause in document.causes[:_NOTES]:
+        title = tag("p", tag("b", language.say(cause.title)), tag("code", cause.id))
+        yield tag("div", title, evidence(cause.evidence, language, document.step_unit), class_="worth")
 
 
 def _cried(shown: Sequence[Shown], document: PostMortem, language: Language) -> Markup:

@@ -46,12 +46,16 @@ def data(value: object) -> Markup:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text.encode("utf-8", "replace").decode("utf-8"))
+    return Markup(text.translate(_TURNING).encode("utf-8", "replace").decode("utf-8"))
 
+
+_TURNING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
+"""Signs that turn the direction of what stands after them: with them a name could rewrite the sentence that it stands in."""
 
 _VOID = {"meta", "link", "br", "circle", "line", "path", "rect"}
 
 
 def _visible(text: str) -> str:
-    """The text without control characters and lone surrogates, which no encoding of a page can hold."""
-    return "".join(sign if sign >= " " or sign in "\n\t" else "\ufffd" for sign in text.encode("utf-8", "replace").decode("utf-8"))
+    """The text without control characters, lone surrogates, which no encoding of a page can hold, and signs that turn its direction."""
+    whole = text.translate(_TURNING).encode("utf-8", "replace").decode("utf-8")
+    return "".join(sign if sign >= " " or sign in "\n\t" else "\ufffd" for sign in whole)

@@ -86,6 +86,7 @@ class Chart {
     // Where curves lie on each other the one with fewer rows has to be on top to be seen, and then the first.
     const order = [...this.own].reverse().sort((a, b) => b.rows - a.rows);
     for (const role of order) this.stroke(context, role, xOf, yOf);
+    nameThresholds(context, this.lines, this.box, xOf, yOf, app.colours);
   }
 
   lineScale() {
@@ -113,7 +114,7 @@ class Chart {
     }
     trace(context, role, this.box, this.scale, xOf, yOf);
     context.restore();
-    if (role.rows < 40 && !role.under) this.dots(context, role, xOf, yOf);
+    if (role.rows < 80 && !role.under) this.dots(context, role, xOf, yOf);
   }
 
   // Few rows (an evaluation every so many steps) are points that were measured, and are shown as such.

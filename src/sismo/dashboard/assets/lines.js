@@ -131,11 +131,10 @@ const STUB = 26; // pixels that a threshold of the start has at least, to be see
 
 function drawThresholds(context, lines, box, xOf, yOf, colours) {
   context.save();
-  context.font = "11px system-ui, sans-serif";
   for (const line of lines) {
     const y = Math.round(yOf(line.value)) + 0.5;
     const start = line.until !== null;
-    const width = start ? Math.min(box.width, Math.max(xOf(line.until) - box.left, STUB)) : box.width;
+    const width = start ? stub(line, box, xOf) : box.width;
     if (line.bad) {
       context.globalAlpha = start ? 0.16 : 0.07;
       context.fillStyle = colours.limit;
@@ -150,18 +149,29 @@ function drawThresholds(context, lines, box, xOf, yOf, colours) {
     context.lineTo(box.left + width, y);
     context.stroke();
     context.setLineDash([]);
-    if (start) nameLine(context, line.label, "left", box.left + width + 5, y + 4, colours);
-    else nameLine(context, line.label, "right", box.left + box.width - 4, y < box.top + 16 ? y + 13 : y - 4, colours);
   }
   context.restore();
 }
 
-function nameLine(context, label, align, x, y, colours) {
+// Their names come over the curves, which would strike them out.
+function nameThresholds(context, lines, box, xOf, yOf, colours) {
+  context.save();
+  context.font = "11px system-ui, sans-serif";
   context.fillStyle = colours.limit;
   context.strokeStyle = colours.surface;
-  context.textAlign = align;
-  context.lineWidth = 3;
-  context.strokeText(label, x, y);
-  context.fillText(label, x, y);
-  context.lineWidth = 1;
+  context.lineWidth = 4;
+  context.lineJoin = "round";
+  for (const line of lines) {
+    const y = Math.round(yOf(line.value));
+    const start = line.until !== null;
+    const place = start ? [box.left + stub(line, box, xOf) + 5, y + 4] : [box.left + box.width - 4, y < box.top + 16 ? y + 13 : y - 4];
+    context.textAlign = start ? "left" : "right";
+    context.strokeText(line.label, ...place);
+    context.fillText(line.label, ...place);
+  }
+  context.restore();
+}
+
+function stub(line, box, xOf) {
+  return Math.min(box.width, Math.max(xOf(line.until) - box.left, STUB));
 }
