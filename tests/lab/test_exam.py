@@ -69,3 +69,12 @@ def test_sismo_passes_through_the_same_door(root: Path, capsys: pytest.CaptureFi
 
 def test_the_healthy_run_is_healthy(root: Path) -> None:
     assert run(["diagnose", str(root / exam.HEALTHY)]) == 0
+
+
+def test_a_post_mortem_of_each_names_its_cause(root: Path) -> None:
+    roots = []
+    for folder in folders(root):
+        assert run(["postmortem", str(folder), "--lang", "en"]) == 0
+        assert (folder / "postmortem.svg").is_file()
+        roots += re.findall(r"## 4\. Root cause\n\n\*\*.*?([a-z]+(?:-[a-z]+)+)", (folder / "postmortem.md").read_text(encoding="utf-8"))
+    assert sorted(roots) == ["causal-mask-broken", "init-too-large", "missing-warmup"]

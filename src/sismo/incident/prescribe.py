@@ -5,6 +5,7 @@ from __future__ import annotations
 from sismo.incident.batches import fingerprints, ids
 from sismo.incident.checkpoints import HEALTHY, last_healthy
 from sismo.incident.settings import proposed
+from sismo.incident.subject import subject_of
 from sismo.incident.types import Gap, Prescription, Skip, Start
 from sismo.postmortem import LIKELY, Text
 from sismo.records.channels import LOSS_TRAIN
@@ -38,7 +39,11 @@ def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
 def _refused(run: Run, diagnosis: Diagnosis) -> Gap | None:
     first = diagnosis.first
     if diagnosis.healthy is True:
-        return Gap(Text("Nothing at warning or worse was found: there is nothing to change."), Text("Let the run go on."))
+        note = subject_of(diagnosis)
+        how = Text("Let the run go on.")
+        if note is not None:
+            how = Text("Let the run go on. If {id} matters here: {action}", {"id": note.cause.id, "action": Text(note.cause.first_action)})
+        return Gap(Text("Nothing at warning or worse was found: there is nothing that has to change."), how)
     if diagnosis.healthy is None or first is None:
         return Gap(
             Text("There is no verdict, so there is nothing to prescribe."),

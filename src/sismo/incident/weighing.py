@@ -55,17 +55,15 @@ class Bench:
         return [signal for signal in signals if self.seen[signal].state is state]
 
 
-def hypotheses(diagnosis: Diagnosis, bench: Bench) -> list[Hypothesis]:
-    """Every cause that is named, in its rank; then those that were considered beside the first and fell."""
+def hypotheses(diagnosis: Diagnosis, subject: Finding | None, bench: Bench) -> list[Hypothesis]:
+    """Every cause that is named, in its rank; then those that were considered beside the subject and fell."""
     named = [_named(finding, bench) for finding in diagnosis.findings if finding.cause.family != _NO_HYPOTHESIS]
     known = {finding.cause.id for finding in diagnosis.findings}
-    first = diagnosis.first
-    return [*named, *(_fallen(cause, bench) for cause in (_rivals(first, known, bench) if first else ()))]
+    return [*named, *(_fallen(cause, bench) for cause in (_rivals(subject, known, bench) if subject else ()))]
 
 
-def bearings(diagnosis: Diagnosis, weighed: Sequence[Hypothesis], bench: Bench) -> list[Bearing]:
+def bearings(first: Finding | None, weighed: Sequence[Hypothesis], bench: Bench) -> list[Bearing]:
     """The observations that do not treat all hypotheses alike, those that rule one out first."""
-    first = diagnosis.first
     if first is None:
         return []
     rivals = [causes()[one.id] for one in weighed]
@@ -76,9 +74,8 @@ def bearings(diagnosis: Diagnosis, weighed: Sequence[Hypothesis], bench: Bench) 
     return list({str(bearing.said): bearing for _, bearing in ranked}.values())[:_BEARINGS]
 
 
-def undecided(diagnosis: Diagnosis, bench: Bench) -> list[Gap]:
+def undecided(first: Finding | None, bench: Bench) -> list[Gap]:
     """What would have counted for or against the first cause and could not be looked for; each way to get it once."""
-    first = diagnosis.first
     if first is None:
         return []
     found: dict[str, Gap] = {}

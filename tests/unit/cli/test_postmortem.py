@@ -137,7 +137,7 @@ def test_fix_as_json(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_fix_says_why_it_prescribes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sismo(["fix", HEALTHY, "--write", str(tmp_path / "fixes")]) == 1
-    assert "nothing to change" in capsys.readouterr().out
+    assert "nothing that has to change" in capsys.readouterr().out
     assert not (tmp_path / "fixes").exists()
 
 

@@ -21,11 +21,12 @@ LOSS = 3.0 - 0.002 * np.arange(400) + 0.02 * RNG.standard_normal(400)
 
 
 def spiked(**more: Any) -> Run:
-    """A spike at step 250 that does not heal, with the gradient norm of that step."""
+    """A spike at step 250 that does not heal, in training and validation, with the gradient norm of that step."""
     loss, norm = LOSS.copy(), 1.0 + 0.05 * RNG.standard_normal(400)
     loss[250:] += 3.0
     norm[250] = 40.0
-    return made(loss=loss, norm=norm, lr=np.full(400, 1e-3), **more)
+    val = {step: float(loss[step]) + 0.05 for step in range(9, 400, 10)}
+    return made(loss=loss, norm=norm, val=val, lr=np.full(400, 1e-3), **more)
 
 
 def of(run: Run) -> Prescription:
