@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import samples
 from browser import made
@@ -17,7 +19,7 @@ from sismo.dashboard.alarms import alarms
 from sismo.dashboard.drawing import MANY, draw
 from sismo.dashboard.registry import panels
 from sismo.dashboard.shell import ASSETS
-from sismo.records.types import Event, Header, Run
+from sismo.records.types import Event, Header, Run, Series
 from sismo.report.language import language
 from sismo.signals.presets import preset
 
@@ -53,6 +55,29 @@ def test_a_note_does_not_make_a_panel_cry() -> None:
     healthy = sismo.diagnose(made.healthy())
     assert healthy.healthy is True
     assert alarms(healthy, panels()) == {}
+
+
+def test_a_note_is_shown_at_the_top_and_on_its_panel() -> None:
+    run = made.healthy()
+    lr = run.series["lr/0"]
+    peak = dataclasses.replace(run, series={**run.series, "lr/0": Series("lr/0", lr.steps, np.full(len(lr), made.PEAK))})
+    document = sismo.diagnose(peak)
+    assert document.healthy is True
+    assert [cause.severity for cause in document.causes if cause.id == "missing-warmup"] == ["note"]
+    text = page.render(document, peak, EN)
+    assert text.index("missing-warmup") < text.index('id="path-title"')
+    assert re.search(r'id="panel-learning-rate"[^>]*>.*?◆ note · step 0', text)
+    assert "cried first" not in text[: text.index('id="facts"')]
+
+
+def test_an_optional_plot_that_is_0_all_over_is_a_sentence() -> None:
+    run = made.healthy()
+    steps = run.series["loss/train"].steps
+    still = Series("act_nonfinite/blocks.0", steps, np.zeros(steps.size))
+    one = Series("act_nonfinite/blocks.0", steps, np.eye(1, steps.size, 7)[0])
+    said = [page.render(samples.HEALTHY, Run("x", run.header, {**run.series, series.channel: series}), EN) for series in (still, one)]
+    assert ["0 in every row of 1 series" in text for text in said] == [True, False]
+    assert ['data-plot="activations.2"' in text for text in said] == [False, True]
 
 
 def test_panels_without_data_are_missing_and_the_optional_ones_left_out() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sismo.dashboard.sampling import AROUND, Flag, overview, spans, thinned, whole
+from sismo.dashboard.sampling import AROUND, Flag, buckets, overview, spans, thinned, whole
 from sismo.records.types import Series
 
 
@@ -84,6 +84,14 @@ def test_the_first_flagged_steps_win_when_the_budget_ends() -> None:
 def test_a_hundred_thousand_flags_do_not_cost_seconds() -> None:
     found = whole((Flag(step, "loss_scale") for step in range(100_000)), [long("loss/train")], 700_000)
     assert len(found.everywhere) + found.left == 100_000
+
+
+def test_what_fits_the_budget_is_not_thinned() -> None:
+    short, long_ones = [long(f"a/{place}", 50) for place in range(40)], [long(f"b/{place}", 20_000) for place in range(4)]
+    assert 2 * buckets(short + long_ones, 90_000) >= 20_000
+    rough = buckets(short + long_ones, 42_000)
+    assert all(len(thinned(one, rough, np.zeros(0, np.int64))) == 50 for one in short)
+    assert 30_000 <= sum(len(thinned(one, rough, np.zeros(0, np.int64))) for one in long_ones) <= 42_000
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7])

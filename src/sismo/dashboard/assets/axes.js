@@ -51,12 +51,13 @@ function linearTicks(low, high, wanted) {
 function valueTicks(scale, wanted) {
   if (!scale.log) return linearTicks(scale.low, scale.high, wanted).map((value) => [value, number(value)]);
   const decades = scale.high - scale.low;
-  const every = Math.max(1, Math.ceil(decades / wanted));
-  const ticks = [];
-  for (let power = Math.ceil(scale.low); power <= scale.high; power += 1) {
-    if (power % every === 0) ticks.push([power, number(10 ** power)]);
+  for (let every = Math.max(1, Math.ceil(decades / wanted)); every >= 1; every -= 1) {
+    const ticks = [];
+    for (let power = Math.ceil(scale.low); power <= scale.high; power += 1) {
+      if (power % every === 0) ticks.push([power, number(10 ** power)]);
+    }
+    if (ticks.length >= 2) return ticks;
   }
-  if (ticks.length >= 2) return ticks;
   const [low, high] = [10 ** scale.low, 10 ** scale.high];
   return linearTicks(low, high, wanted).filter((value) => value > 0).map((value) => [Math.log10(value), number(value)]);
 }

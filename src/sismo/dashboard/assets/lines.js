@@ -117,14 +117,17 @@ function hatch(context, colour) {
   return context.createPattern(hatches.get(colour), "repeat");
 }
 
-// Thresholds. One that is far outside what is in view would flatten the curves, so it is left out, as is one of the start out of view.
+// Thresholds. One that is far outside what is in view would flatten the curves, so it is left out, as is one of the start out of view;
+// where the axis has bounds it is there anyway.
 function nearLines(plot, range, log) {
   const place = (value) => (log ? Math.log10(value) : value);
   const inView = plot.lines.filter((line) => line.until === null || line.until >= app.view[0]);
   if (!range) return inView;
   const [low, high] = [place(range[0]), place(range[1])];
   const room = Math.max((high - low) * 0.7, log ? 0.3 : 0);
-  return inView.filter((line) => (!log || line.value > 0) && place(line.value) >= low - room && place(line.value) <= high + room);
+  const [least, most] = plot.bounds ?? [Infinity, -Infinity];
+  const near = (value) => (value >= least && value <= most) || (place(value) >= low - room && place(value) <= high + room);
+  return inView.filter((line) => (!log || line.value > 0) && near(line.value));
 }
 
 const STUB = 26; // pixels that a threshold of the start has at least, to be seen

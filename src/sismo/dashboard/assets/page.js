@@ -91,7 +91,7 @@ new ResizeObserver(() => app.facts && drawNow(false)).observe(document.body);
 
 let folded = [];
 window.addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open])")];
+  folded = [...document.querySelectorAll(".causes details:not([open])")];
   for (const one of folded) one.open = true;
   root.dataset.printing = "";
   setTheme();
