@@ -19,6 +19,7 @@ from sismo.dashboard.alarms import alarms
 from sismo.dashboard.drawing import MANY, draw
 from sismo.dashboard.registry import panels
 from sismo.dashboard.shell import ASSETS
+from sismo.postmortem import PostMortem
 from sismo.records.types import Event, Header, Run, Series
 from sismo.report.language import language
 from sismo.signals.presets import preset
@@ -35,7 +36,7 @@ def test_panels_stand_in_the_order_of_the_user() -> None:
 
 @pytest.mark.parametrize("document", [samples.BROKEN, samples.HEALTHY, samples.UNJUDGED], ids=["broken", "healthy", "unjudged"])
 @pytest.mark.parametrize("lang", ["en", "es"])
-def test_every_document_makes_a_page_that_stands_alone(document: sismo.postmortem.PostMortem, lang: str) -> None:
+def test_every_document_makes_a_page_that_stands_alone(document: PostMortem, lang: str) -> None:
     text = page.render(document, EMPTY, language(lang))
     assert text.startswith("<!doctype html>")
     assert f'lang="{lang}"' in text
