@@ -41,7 +41,7 @@ NAMED_IN_THE_SPECIFICATION = (
 NOTES = (
     "loss-scale-startup", "long-tail-batch", "missing-warmup", "overfitting", "memorising", "plateau", "not-untrained",
     "healthy-noise", "too-few-points", "several-runs", "two-writers", "resumed", "placeholder-values", "metric-nan-only",
-    "scaled-grad-norm", "smoothed-loss", "rounded-values", "train-loss-artefact-after-resume", "by-design",
+    "scaled-grad-norm", "smoothed-loss", "ends-in-a-crash", "rounded-values", "train-loss-artefact-after-resume", "by-design",
 )  # fmt: skip
 
 

@@ -81,10 +81,11 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
     for which, segment in enumerate(segments):
         steps, kept, overlaps = _steps(axis, segment, table.source)
         series, duplicates = _series(sources, segment, steps, kept)
+        series = {name: one for name, one in series.items() if not _echoes(name, one, series)}
         marks = marks_of(table.marks, segments, which)
         events, event_notes = events_of(marks, segment, steps, anchor)
         events += _resumes(segment, overlaps)
-        if "loss_scale" not in series and (scale := loss_scale_from(events)) is not None:
+        if (scale := loss_scale_from(events, series.get("loss_scale"))) is not None:
             series["loss_scale"] = scale
         name = " · ".join(part for part in (str(config.get("log_file", "")), segment.name) if part)
         header = read_header(table.source, name, config, total=axis.total, unit=axis.unit, objective=naming.objective)
@@ -206,6 +207,19 @@ def _series(
             at, values = at[last], values[last]
         series[source.channel] = Series(source.channel, at, values, "" if source.key == source.channel else source.key)
     return series, duplicates
+
+
+def _echoes(name: str, one: Series, series: Mapping[str, Series]) -> bool:
+    """Whether a term of a loss is that very loss under a second name (``CELoss`` beside ``loss``), rather than one part of it."""
+    family, _, _ = name.partition("/")
+    whole = series.get({"loss_term": "loss/train", "loss_term_val": "loss/val"}.get(family, ""))
+    return (
+        whole is not None
+        and bool(one.source_key)
+        and one.source_key != whole.source_key
+        and np.array_equal(one.steps, whole.steps)
+        and np.array_equal(one.values, whole.values, equal_nan=True)
+    )
 
 
 def _resumes(segment: Segment, overlaps: Sequence[tuple[int, int, bool]]) -> list[Event]:

@@ -106,12 +106,15 @@ def _step_at(mark: Mark, at: int, steps: NDArray[np.int64], since: int) -> int:
     return min(step, after) if after is not None and after >= before else step
 
 
-def loss_scale_from(events: Sequence[Event]) -> Series | None:
-    """The loss scale after each overflow, where it was not logged as a series. None without overflows that tell it."""
+def loss_scale_from(events: Sequence[Event], logged: Series | None) -> Series | None:
+    """The loss scale as logged and, between its rows and after them, as the overflows tell it. None where nothing does."""
     points = {
         event.step: scale for event in events if event.kind == "overflow" and (scale := value_of(event.data.get("scale_after"))) is not None
     }
     if not points:
-        return None
+        return logged
+    if logged is not None:
+        points |= zip(logged.steps.tolist(), logged.values.tolist(), strict=True)
     steps = np.asarray(sorted(points), dtype=np.int64)
-    return Series("loss_scale", steps, np.asarray([points[step] for step in steps.tolist()], dtype=np.float64), "overflow messages")
+    key = "overflow messages" if logged is None else logged.source_key
+    return Series("loss_scale", steps, np.asarray([points[step] for step in steps.tolist()], dtype=np.float64), key)

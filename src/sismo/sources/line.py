@@ -106,7 +106,9 @@ class TextLog:
         self._open_row = self._open_line = -1
 
     def mark(self, kind: str, **data: object) -> None:
-        """Places a mark here."""
+        """Places a mark here; warnings and crashes tell the number of their line."""
+        if kind in ("warning", "crash"):
+            data["place"] = self.at_line
         self.rows.mark(kind, **data)
 
     def overflow(self, **data: object) -> None:

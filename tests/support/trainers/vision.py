@@ -206,7 +206,7 @@ def paddle_classification(rows: Sequence[Row]) -> Iterator[str]:
         if batch == PER_EPOCH - 10:
             yield f"[2021/06/01 00:00:00] root INFO: [Train][Epoch {epoch + 1}/120][Avg]top1: 0.1, CELoss: 5.1, loss: 5.1"
             yield f"[2021/06/01 00:00:00] root INFO: [Eval][Epoch {epoch + 1}][Iter: 0/10]CELoss: 9.1, loss: 9.1, top1: 0.1"
-            yield f"[2021/06/01 00:00:00] root INFO: [Eval][Epoch {epoch + 1}][Avg]CELoss: 2.1, loss: 2.1, top1: 0.1"
+            yield f"[2021/06/01 00:00:00] root INFO: [Eval][Epoch {epoch + 1}][Avg]CELoss: {row.loss:.4f}, loss: {row.loss:.4f}, top1: 0.1"
 
 
 @trainer("paddle-detection", first=0, every=20, has="loss/train lr/0")

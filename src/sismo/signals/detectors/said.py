@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN
+from sismo.records.types import Event
 from sismo.signals.types import Detector, Observation, absent, present
 from sismo.signals.view import View
 
@@ -16,8 +17,7 @@ def _warned(*tags: str) -> Callable[[View], Observation]:
         hits = [event for event in view.events if event.kind == "warning" and event.data.get("tag") in tags]
         if not hits:
             return absent()
-        line = str(hits[0].data.get("line", ""))[:100]
-        return present(hits[0].step, hits[-1].step, count=len(hits), line=line)
+        return present(hits[0].step, hits[-1].step, count=len(hits), line=_quoted(hits[0]))
 
     return look
 
@@ -46,7 +46,13 @@ def _crashed(view: View) -> Observation:
     hits = [event for event in view.events if event.kind == "crash"]
     if not hits:
         return absent()
-    return present(hits[-1].step, line=str(hits[-1].data.get("line", ""))[:100])
+    return present(hits[-1].step, line=_quoted(hits[-1]))
+
+
+def _quoted(event: Event) -> str:
+    """The line, behind its number in the log where that is known, as grep -n has it."""
+    line = str(event.data.get("line", ""))[:100]
+    return f"{event.data['place']}: {line}" if "place" in event.data else line
 
 
 def _says(name: str, what: str, *tags: str) -> Detector:
@@ -73,6 +79,7 @@ DETECTORS = (
     _says("warned-of-nonfinite-loss", "a loss that is not finite", "nonfinite-loss"),
     _says("warned-of-overlap", "overlapped communication", "overlap-comm"),
     _says("warned-of-missing-labels", "rows without labels", "no-labels"),
+    _says("warned-of-batch-of-one", "a batch of one in batch norm", "batch-of-one"),
     Detector("log-ends-in-a-crash", ("events.crash",), _crashed, "the log ends in a crash: “{line}”", "the log does not end in a crash"),
     _remark("several-runs", "one run in this file"),
     _remark("two-writers", "one writer"),

@@ -9,11 +9,12 @@ from sismo.sources.line import Line, TextLog
 _TRACEBACK = re.compile(r"^\W*(?:\[?rank\d+\]?:?\s*)?Traceback \(most recent call last\)")
 _ERROR = re.compile(
     r"^\W*(?:\[?rank\d+\]?:?\s*)?(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)|Exception)\b\s*(?::|$)"
-    r"|CUDA out of memory|OutOfMemoryError|current loss scale already at minimum|minimum loss scale reached|Segmentation fault"
+    r"|CUDA out of memory|OutOfMemoryError|RESOURCE_EXHAUSTED|DataLoader worker .{0,40}(?:killed|exited)"
+    r"|current loss scale already at minimum|minimum loss scale reached|Segmentation fault"
     r"|Killed$|NCCL (?:error|timeout)|DUE TO TIME LIMIT|oom-kill|watchdog caught collective operation timeout",
     re.IGNORECASE,
 )
-_RESOURCE = re.compile(r"out of memory|already at minimum|minimum loss scale", re.IGNORECASE)
+_RESOURCE = re.compile(r"out of memory|RESOURCE_EXHAUSTED|already at minimum|minimum loss scale", re.IGNORECASE)
 _KEPT = 200
 
 
@@ -34,5 +35,5 @@ def read(line: str, log: TextLog) -> bool:
 
 LINE = Line("crash", "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB",
             ("traceback", "error", "exception", "out of memory", "minimum", "interrupt", "killed", "time limit", "segmentation",
-            "watchdog", "oom-kill"),
+            "watchdog", "oom-kill", "resource_exhausted", "dataloader worker", "nccl"),
             6, read, marker=True)  # fmt: skip

@@ -21,6 +21,7 @@ _PATTERNS = {
     r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)(?!\S{0,12} in 0\b)",
     "nan-in-data": r"input contains (?:nan|infinity)"
     r"|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)",
+    "batch-of-one": r"expected more than 1 value per channel when training",
     "unused-parameters": r"find_unused_parameters=True|None of the inputs have requires_grad=True",
     "truncated-sequences": r"sequence length is longer than the specified maximum",
 }
@@ -49,4 +50,4 @@ def read(line: str, log: TextLog) -> bool:
 LINE = Line("warning", "WARNING: tokenization mismatch: 47 vs. 48. (ignored)",
             ("warning", "mismatch", "assert", "invalid value", "by zero", "out of bounds", "out of range", "scheduler.step",
             "label", "finite", "nan",
-             "is inf", "encountered", "response key", "longer than"), 5, read, marker=True)  # fmt: skip
+             "is inf", "encountered", "per channel", "response key", "longer than"), 5, read, marker=True)  # fmt: skip

@@ -33,6 +33,7 @@ CAUSES = (
     _remark("scaled-grad-norm", "The gradient norm is scaled", "The logged norm is that of scaled gradients.", "Log the norm after unscaling.", "norm-is-the-loss-scale", 0.6),
     _remark("smoothed-loss", "The loss is smoothed", "The logged loss is a running mean: spikes are flattened and come late.", "Log the raw loss as well.", "note-smoothed-loss"),
     _remark("rounded-values", "Rounded values", "Values are printed with few decimals, so zeros and steps come from rounding.", "Log more digits.", "note-rounded-values"),
+    _remark("ends-in-a-crash", "The log ends in a crash", "The run did not end by itself; its last line says what stopped it.", "Read that line: memory, a worker, a collective or the code itself is what to look at.", "log-ends-in-a-crash", 0.8),
     Cause(
         id="train-loss-artefact-after-resume",
         family="log",

@@ -12,10 +12,10 @@ NODES = (
     Node(
         id="P3.Q1",
         section=_S,
-        asks="Does any batch have no token that carries loss, or labels outside their range?",
+        asks="Does any batch have no token that carries loss, labels outside their range, or a single sample?",
         why="The loss is then 0, NaN or undefined, and nothing is learnt from it.",
-        signals=("batch-without-labels", "warned-of-tokenization", "warned-of-labels", "warned-of-missing-labels", "warned-of-nonfinite-overlap"),
-        yes=("all-labels-masked", "tokenization-mismatch", "label-out-of-range", "P3.Q2"),
+        signals=("batch-without-labels", "warned-of-tokenization", "warned-of-labels", "warned-of-missing-labels", "warned-of-nonfinite-overlap", "warned-of-batch-of-one"),
+        yes=("all-labels-masked", "tokenization-mismatch", "label-out-of-range", "batch-norm-batch-1", "P3.Q2"),
         no=("P3.Q2",),
         unknown=("P3.Q2", "tokenization-mismatch", "label-out-of-range"),
         references="preflight 3",

@@ -25,8 +25,8 @@ NODES = (
         section=_S,
         asks="Does the log itself mislead?",
         why="Several runs in a file, two writers, placeholders, rounding and smoothing look like faults and are none.",
-        signals=("few-rows", "note-several-runs", "note-two-writers", "note-placeholder-values", "note-metric-nan-only", "note-rounded-values", "note-smoothed-loss", "norm-is-the-loss-scale"),
-        yes=("too-few-points", "several-runs", "two-writers", "placeholder-values", "metric-nan-only", "rounded-values", "smoothed-loss", "scaled-grad-norm"),
+        signals=("few-rows", "note-several-runs", "note-two-writers", "note-placeholder-values", "note-metric-nan-only", "note-rounded-values", "note-smoothed-loss", "norm-is-the-loss-scale", "log-ends-in-a-crash"),
+        yes=("too-few-points", "several-runs", "two-writers", "placeholder-values", "metric-nan-only", "rounded-values", "smoothed-loss", "scaled-grad-norm", "ends-in-a-crash"),
         references="catalogue: notes on the log",
     ),
 )  # fmt: skip

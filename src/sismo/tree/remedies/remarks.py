@@ -19,6 +19,7 @@ REMEDIES = (
     _none("placeholder-values", _JUDGED, "Leave out what was not measured, rather than writing a constant."),
     _none("metric-nan-only", "The losses are finite.", "A metric of an empty class is NaN by definition."),
     _none("scaled-grad-norm", _JUDGED, "Log the norm after unscaling and before clipping."),
+    _none("ends-in-a-crash", _JUDGED, "Keep standard error in the log: the line that stopped a run is the first thing to read."),
     _none("smoothed-loss", _JUDGED, "Log the raw loss; smoothing can be done when it is drawn."),
     _none("rounded-values", _JUDGED, "Log six digits."),
     _none(

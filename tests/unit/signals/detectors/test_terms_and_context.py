@@ -51,6 +51,7 @@ TAGS = {
     "warned-of-overlap": "overlap-comm",
     "warned-of-nonfinite-loss": "nonfinite-loss",
     "warned-of-missing-labels": "no-labels",
+    "warned-of-batch-of-one": "batch-of-one",
 }
 SAID = {
     **{
