@@ -8,7 +8,7 @@ ARGS ?=
 EXAMPLES = $(sort $(filter-out %.py %.md,$(wildcard examples/*)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lab lint types format check cases bench bench-overhead examples messages golden docs clean
+.PHONY: help setup demo test test-fast lab lint types format check cases bench accuracy bench-overhead examples messages golden docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,13 +46,14 @@ cases: $(STAMP) ## how often the right cause comes first on real logs (needs the
 	$(BIN)/python -m sismo.bench.cases $(ARGS)
 
 bench: $(STAMP) ## synthetic faults, false alarms and speed
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m sismo.bench.faults --peers $(ARGS)
-	$(BIN)/python -m sismo.bench.speed $(ARGS)
+	$(BIN)/sismo bench speed $(ARGS)
+
+accuracy: $(STAMP) ## train every fault and healthy run of the lab, and write docs/accuracy.md (hours on two cores)
+	$(BIN)/sismo bench accuracy --write $(ARGS)
 
 bench-overhead: $(STAMP) ## what recording costs, beside trainscope, in steps taken in turn
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m sismo.bench.overhead $(ARGS)
+	$(BIN)/sismo bench overhead $(ARGS)
 
 lab: $(STAMP) ## train the healthy run and the three sealed failures, with their pages (some 3 minutes)
 	$(BIN)/sismo lab run --again $(ARGS)

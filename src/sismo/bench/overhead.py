@@ -1,15 +1,14 @@
-"""What recording costs: ``python -m sismo.bench.overhead [--steps 120] [--no-peers] [--wall]``, one CPU thread.
+"""What recording costs, on one CPU thread.
 
 The recorder and the bare loop train the same model on the same batches, step by step in turn, so that a slow second of the machine hits
 both; a pair of steps gives one ratio. Two transformers, of 3.7 and 10 million parameters. All panels; the default budget, and
 everything at every step. trainscope's default runs in the same way in the same minutes, where it is installed. The first step, which
 measures everything, is told apart from the others. Times are CPU seconds of the process, so that what else runs on the machine does not
-count; ``--wall`` for the clock on the wall.
+count; or by the clock on the wall.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import importlib.util
 import os
@@ -143,28 +142,22 @@ def _trainscope(loop: Loop, stack: ExitStack) -> None:
     loop.record = lambda loss: peer.step(loss.item())
 
 
-def main() -> int:
-    """Prints a line for each model and way of recording. Returns 1 when a bound is broken."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--steps", type=int, default=120)
-    parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--wall", action="store_true")
-    options = parser.parse_args()
+def run(steps: int = 120, *, beside: bool = True, wall: bool = False) -> bool:
+    """Prints a line for each model and way of recording; ``beside`` is whether other recorders that are installed run too.
+
+    Returns whether all bounds hold.
+    """
     torch.set_num_threads(1)
-    clock = time.perf_counter if options.wall else time.process_time
-    print(f"torch {torch.__version__}, {platform.machine()}, 1 thread, load {os.getloadavg()[0]:.1f}, {options.steps} steps")
+    clock = time.perf_counter if wall else time.process_time
+    print(f"torch {torch.__version__}, {platform.machine()}, 1 thread, load {os.getloadavg()[0]:.1f}, {steps} steps")
     broken = False
     for size, (width, blocks) in SIZES.items():
         count = sum(parameter.numel() for parameter in Transformer(width, blocks).parameters())
         print(f"{size}: {count / 1e6:.1f} M parameters, width {width}, {blocks} blocks, {_BATCH} × {_LENGTH} tokens")
-        default = measure("sismo, budget 0.01", width, blocks, options.steps, _sismo(0.01), clock)
-        full = measure("sismo, everything at every step", width, blocks, options.steps // 2, _sismo(None), clock)
+        default = measure("sismo, budget 0.01", width, blocks, steps, _sismo(0.01), clock)
+        full = measure("sismo, everything at every step", width, blocks, steps // 2, _sismo(None), clock)
         print(default, full, sep="\n", flush=True)
-        if importlib.util.find_spec("trainscope") and not options.no_peers:
-            print(measure("trainscope, its default", width, blocks, options.steps // 2, _trainscope, clock), flush=True)
+        if importlib.util.find_spec("trainscope") and beside:
+            print(measure("trainscope, its default", width, blocks, steps // 2, _trainscope, clock), flush=True)
         broken |= default.mean > MAX_MEAN or default.worst > MAX_STEP or full.mean > MAX_FULL
-    return int(broken)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return not broken

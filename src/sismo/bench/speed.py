@@ -1,4 +1,4 @@
-"""Speed beside losslint in the same run: ``python -m sismo.bench.speed [--rows 1000000] [--repeats 5] [--write]``.
+"""Speed beside losslint in the same run.
 
 Every number is a whole process, started afresh, on one core where ``taskset`` is there; the commands take turns, so that
 a slow minute of the machine hits all of them. Times are wall-clock; memory is the peak resident set of the process.
@@ -6,7 +6,6 @@ a slow minute of the machine hits all of them. Times are wall-clock; memory is t
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sismo.bench import stopwatch, tables
+from sismo.bench import peers, stopwatch, tables
 
 MAX_SECONDS_LONG, MAX_MB_LONG = 1.5, 400.0
 MAX_SECONDS_SHORT = 0.25
@@ -82,30 +81,20 @@ def _pin() -> list[str]:
     return ["taskset", "-c", core] if shutil.which("taskset") else []
 
 
-def _losslint() -> str | None:
-    beside = Path(sys.executable).with_name("losslint")
-    return str(beside) if beside.exists() else shutil.which("losslint")
-
-
 def _machine() -> str:
     pinned = "one core (taskset)" if _pin() else "not pinned to a core"
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     return f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {pinned}, load average at the start {load}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; 0 when the targets are met, 1 when not."""
-    parser = argparse.ArgumentParser(prog="python -m sismo.bench.speed", description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help="write the table to docs/results.md")
-    options = parser.parse_args(arguments)
+def run(rows: int = 1_000_000, repeats: int = 5, *, beside: bool = True, write: bool = False) -> bool:
+    """Measures and prints the table; ``beside`` is whether losslint runs too. Returns whether the targets are met."""
     machine = _machine()
     with tempfile.TemporaryDirectory() as name:
         long, short = Path(name) / "long.jsonl", Path(name) / "short.jsonl"
-        write_log(long, options.rows)
+        write_log(long, rows)
         write_log(short, _SHORT_ROWS)
-        peer = _losslint()
+        peer = peers.command("losslint") if beside else None
         big = {"sismo": [*_SISMO, "diagnose", str(long)]} | ({"losslint": [peer, "check", str(long)]} if peer else {})
         small = {
             "sismo --help": [*_SISMO, "--help"],
@@ -115,16 +104,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "python, numpy": [sys.executable, "-c", "import numpy"],
         }
         size = long.stat().st_size / 1e6
-        timings = measure(big, options.repeats) | measure(small, 3 * options.repeats)
-    rows, met = _rows(timings, options.rows, size)
+        timings = measure(big, repeats) | measure(small, 3 * repeats)
+    lines, met = _rows(timings, rows, size)
     header = ("what", "median s", "fastest s", "peak MB", "target")
-    rounds = f"{options.repeats} rounds in turns for the long log, {3 * options.repeats} for the rest"
+    rounds = f"{repeats} rounds in turns for the long log, {3 * repeats} for the rest"
     how = f"{machine}; {rounds}; one more round before them is thrown away."
     ratio = _ratio(timings)
-    print(how + "\n\n" + tables.plain(header, rows) + ("\n\n" + ratio if ratio else ""))
-    if options.write:
-        tables.write_section("speed", "Speed", "\n\n".join(part for part in (how, tables.markdown(header, rows), ratio) if part))
-    return 0 if met else 1
+    print(how + "\n\n" + tables.plain(header, lines) + ("\n\n" + ratio if ratio else ""))
+    if write:
+        tables.write_section("speed", "Speed", "\n\n".join(part for part in (how, tables.markdown(header, lines), ratio) if part))
+    return met
 
 
 def _rows(timings: Mapping[str, Timing], count: int, size: float) -> tuple[list[tuple[str, ...]], bool]:
@@ -159,7 +148,3 @@ def _ratio(timings: Mapping[str, Timing]) -> str:
     pairs = [a / b for a, b in zip(theirs.seconds, ours.seconds, strict=True)]
     memory = theirs.peak / ours.peak
     return f"losslint / sismo on the long log: time {statistics.median(pairs):.1f} (median of the rounds), memory {memory:.1f}."
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

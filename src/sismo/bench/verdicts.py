@@ -10,6 +10,7 @@ from sismo.judge import diagnose
 from sismo.postmortem import CauseItem, PostMortem
 from sismo.records.types import Run
 from sismo.sources import load
+from sismo.tree.types import Diagnosis
 
 _RANK = {"none": 0, "note": 0, "warning": 1, "broken": 2}
 
@@ -74,6 +75,12 @@ def of_runs(runs: list[Run]) -> Verdict:
     worst = max(documents, key=_badness)
     codes = frozenset(code for document in documents for code in document.note_codes)
     return Verdict(tuple(_named(cause) for cause in worst.causes), worst.healthy, codes, len(runs))
+
+
+def of_diagnosis(diagnosis: Diagnosis) -> Verdict:
+    """The verdict that a diagnosis amounts to."""
+    named = (Named(f.cause.id, f.severity.value, f.confidence, f.step, f.twins) for f in diagnosis.findings)
+    return Verdict(tuple(named), diagnosis.healthy, runs=1)
 
 
 def _badness(document: PostMortem) -> tuple[int, float, bool]:

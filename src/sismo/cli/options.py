@@ -10,6 +10,10 @@ as_json = click.option("--json", "as_json", is_flag=True, help="One JSON documen
 
 jobs = click.option("--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Processes at once.  [default: one a core]")
 
+beside = click.option("--peers/--no-peers", "beside", default=True, help="Whether other tools are measured too.")
+
+write = click.option("--write", is_flag=True, help="Write the tables to the docs.")
+
 ray = click.option("--ray", metavar="ADDRESS", help="Work on this Ray cluster; 'local' starts one of --jobs workers here.")
 
 root = click.option("--root", default="experiments", metavar="FOLDER", help="Where the experiments lie.  [default: experiments]")

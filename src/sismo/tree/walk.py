@@ -6,7 +6,7 @@ when what it needs is present and nothing that rules it out is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from sismo.signals.types import Observation, State
 from sismo.tree import catalogue
@@ -31,10 +31,13 @@ _TWIN_MARGIN = 0.15
 """Twins closer than this in confidence are named as a pair."""
 
 
-def walk(observations: Mapping[str, Observation]) -> Diagnosis:
-    """Walks both trees. Returns the path, the causes found, and whether the run could be judged."""
+def walk(observations: Mapping[str, Observation], without: Container[str] = ()) -> Diagnosis:
+    """Walks both trees. Returns the path, the causes found, and whether the run could be judged.
+
+    ``without`` holds ids of causes that are not considered: what is said of a failure that the catalogue does not know.
+    """
     path, leaves = _visit(observations)
-    findings = _rank([finding for cause in leaves if (finding := _judge(cause, observations))])
+    findings = _rank([finding for cause in leaves if cause.id not in without and (finding := _judge(cause, observations))])
     judged = observations[JUDGED].state is State.PRESENT
     worst = max((finding.severity.rank for finding in findings), default=0)
     lost = observations[LOST].state is State.PRESENT  # and nothing says why: no verdict, and no clean bill
