@@ -81,7 +81,8 @@ def _pin() -> list[str]:
     return ["taskset", "-c", core] if shutil.which("taskset") else []
 
 
-def _machine() -> str:
+def machine() -> str:
+    """Versions, machine and load, as they stand over a table."""
     pinned = "one core (taskset)" if _pin() else "not pinned to a core"
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     return f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {pinned}, load average at the start {load}"
@@ -89,7 +90,7 @@ def _machine() -> str:
 
 def run(rows: int = 1_000_000, repeats: int = 5, *, beside: bool = True, write: bool = False) -> bool:
     """Measures and prints the table; ``beside`` is whether losslint runs too. Returns whether the targets are met."""
-    machine = _machine()
+    where = machine()
     with tempfile.TemporaryDirectory() as name:
         long, short = Path(name) / "long.jsonl", Path(name) / "short.jsonl"
         write_log(long, rows)
@@ -108,7 +109,7 @@ def run(rows: int = 1_000_000, repeats: int = 5, *, beside: bool = True, write: 
     lines, met = _rows(timings, rows, size)
     header = ("what", "median s", "fastest s", "peak MB", "target")
     rounds = f"{repeats} rounds in turns for the long log, {3 * repeats} for the rest"
-    how = f"{machine}; {rounds}; one more round before them is thrown away."
+    how = f"{where}; {rounds}; one more round before them is thrown away."
     ratio = _ratio(timings)
     print(how + "\n\n" + tables.plain(header, lines) + ("\n\n" + ratio if ratio else ""))
     if write:

@@ -46,10 +46,9 @@ def mann_kendall(values: Floats) -> float:
     count = int(values.size)
     if count < 3:
         return 0.0
-    score = 0
-    for position in range(count - 1):
-        later = values[position + 1 :]
-        score += int(np.count_nonzero(later > values[position])) - int(np.count_nonzero(later < values[position]))
+    # above[i, j]: value j is over value i; over the diagonal a later one over an earlier one, under it the other way round.
+    above = values > values[:, None]
+    score = int(np.count_nonzero(np.triu(above))) - int(np.count_nonzero(np.tril(above)))
     _, ties = np.unique(values, return_counts=True)
     tied = float(np.sum(ties * (ties - 1.0) * (2.0 * ties + 5.0)))
     variance = (count * (count - 1.0) * (2.0 * count + 5.0) - tied) / 18.0
