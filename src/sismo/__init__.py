@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from sismo.postmortem import PostMortem
     from sismo.probes.causality import causality
     from sismo.probes.nan_origin import nan_origin
+    from sismo.probes.replay import replay
     from sismo.recorder import Recorder
     from sismo.records.types import Run
     from sismo.signals.presets import Preset
 
-__all__ = ["Recorder", "causality", "diagnose", "load", "nan_origin"]
+__all__ = ["Recorder", "causality", "diagnose", "load", "nan_origin", "replay"]
 __version__ = "0.1.0"
 
 _TORCH = {
     "Recorder": ("sismo.recorder", "recording a run"),
     "causality": ("sismo.probes.causality", "a probe"),
     "nan_origin": ("sismo.probes.nan_origin", "a probe"),
+    "replay": ("sismo.probes.replay", "a probe"),
 }
 """Public names that need torch: the module that each is in, and what it is for."""
 

@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 from sismo.errors import UsageError
 from sismo.probes import checkpoints
 from sismo.probes.checkpoints import Checkpoint
+from sismo.probes.flow import Loop
 from sismo.probes.step import LossFn, one_line
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.reader import read_run
@@ -35,11 +36,12 @@ class Built:
     model: nn.Module
     loss_fn: LossFn
     optimizer: Optimizer | None = None
+    loop: Loop | None = None
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model in the state of a checkpoint, and the batch that is suspected.
+    """A model, the state to put it into, and the batch that is suspected.
 
     ``given_step``, ``given_batch`` and ``given_checkpoint`` are what the user asked for; the rest comes from the run where there is one.
     """
@@ -123,11 +125,9 @@ class Case:
 
 
 def case(entry: str, run: str | None = None, checkpoint: str | None = None, step: int | None = None, batch: str | None = None) -> Case:
-    """Puts a case together and loads its checkpoint. Raises ``UsageError`` where a part of it cannot be had."""
+    """Puts a case together. Raises ``UsageError`` where a part of it cannot be had."""
     found = read_run(run) if run is not None else None
-    made = Case(built(entry), found, step, Path(checkpoint) if checkpoint else None, Path(batch) if batch else None)
-    made.load()
-    return made
+    return Case(built(entry), found, step, Path(checkpoint) if checkpoint else None, Path(batch) if batch else None)
 
 
 def built(entry: str) -> Built:
@@ -143,11 +143,12 @@ def built(entry: str) -> Built:
         raise UsageError(f"{module} has no function {name}")
     made = _user(f"{entry} failed", build)
     parts = made if isinstance(made, tuple) else (made,)
-    model, loss_fn, optimizer, *more = (*parts, None, None)
-    if not (isinstance(model, nn.Module) and callable(loss_fn) and isinstance(optimizer, Optimizer | None)) or len(more) > 2:
+    model, loss_fn, optimizer, loop, *more = (*parts, None, None, None)
+    sound = isinstance(model, nn.Module) and callable(loss_fn) and isinstance(optimizer, Optimizer | None)
+    if not (sound and (loop is None or callable(loop)) and len(more) < 4):
         said = ", ".join(type(part).__name__ for part in parts)
-        raise UsageError(f"{entry} must return a model and a loss function, and may return an optimizer; it returned {said}")
-    return Built(model, loss_fn, optimizer)
+        raise UsageError(f"{entry} must return a model and a loss function, and may return an optimizer and a loop; it returned {said}")
+    return Built(model, loss_fn, optimizer, loop)
 
 
 def first_lost(run: Run) -> int | None:

@@ -12,6 +12,7 @@ from sismo.records.types import Note
 def run(case: Case) -> ProbeReport:
     """Changes the future of the batch, and looks at its labels."""
     built = case.built
+    case.load()
     found = causality(built.model, case.batch, built.loss_fn).report()
     seen = labels(built.model, case.batch, built.loss_fn)
     if seen is None:

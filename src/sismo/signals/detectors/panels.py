@@ -9,7 +9,7 @@ import numpy as np
 
 from sismo.records.types import Series
 from sismo.signals.levels import finite, level
-from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
@@ -132,6 +132,17 @@ def _no_update(view: View, found: list[Series]) -> Observation:
     return present(0, channel=still[0], count=len(still), group=still[0]) if still else absent("update_ratio")
 
 
+def _unchanged(view: View) -> Observation:
+    """What the rows say; where none were recorded, what the flow probe saw in one step."""
+    rows = _members("update_ratio", _no_update)(view)
+    asked = [event for event in view.events if event.kind == "probe" and "flow" in event.data]
+    if rows.state is not State.UNKNOWN or not asked:
+        return rows
+    said = asked[-1].data
+    idle = said["flow"] == "cut-off" or said.get("held") == "no" or said.get("update") == "nothing"
+    return present(asked[-1].step, group=str(said.get("where", "")), count=1) if idle else absent("update_ratio")
+
+
 def _vanishing(view: View, found: list[Series]) -> Observation:
     """Norm of the first group or block over that of the last, in the first recorded rows."""
     if len(found) < 2:
@@ -222,7 +233,7 @@ DETECTORS = (
     _seen("attention-logits-large", "head_max_logit", _peaks_over("head_max_logit", "head-max-logit"), "an attention logit of {worst} reaches {value:.4g}", "attention logits stay under 100", _LOGIT),
     _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm doubles in 200 steps", _WEIGHTS),
     _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm halves in 200 steps", _WEIGHTS),
-    _seen("update-is-zero", "update_ratio", _members("update_ratio", _no_update), "{group} is not changed by any step ({count} such groups)", "every group is updated"),
+    _seen("update-is-zero", "update_ratio", _unchanged, "{group} is not changed by any step ({count} such groups)", "every group is updated"),
     _seen("update-too-large", "update_ratio", _late_share_over("update_ratio", "update-ratio-high", above=True), "the update of {worst} is {value:.2g} of its weights", "updates are small against the weights", _UPDATE),
     _seen("update-under-rounding", "update_ratio", _late_share_over("update_ratio", "update-ratio-bf16", above=False, share="dead-heads-share"), "updates of {count} of {total} groups are under half a unit in the last place of bf16", "updates are large enough for bf16", _ROUNDING),
     _seen("adam-lags", "adam_rms", _peaks_over("adam_rms", "adam-rms"), "Adam's RMS of {worst} reaches {value:.2f} at step {start}: v lags behind the gradient", "Adam's second moment follows the gradient", _RMS),

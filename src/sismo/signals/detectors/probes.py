@@ -9,6 +9,9 @@ from sismo.signals.view import View
 
 _NAN = "sismo probe nan: one batch from the last finite checkpoint, with finite checks after every operation"
 _REPLAY = "sismo probe replay: the suspect step once more, as it was and changed in one thing at a time"
+_INIT = "sismo probe init: activations layer by layer against a fresh initialisation"
+_FLOW = "sismo probe flow: one step, and what it does to every parameter"
+_BATCH = "sismo probe batch: every example of the batch by itself"
 _CAUSAL = "sismo probe causal: change a later token, see whether earlier logits move"
 
 
@@ -27,12 +30,24 @@ def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
 
 DETECTORS = (
     Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs"), "the same step with the same seed gives another result", "the same step gives the same result", _REPLAY),
+    Detector("replay-blames-data", ("events.probe",), _event("replay", "class", "data"), "replayed, another batch from the same state is sound", "the replay does not blame the batch", _REPLAY),
+    Detector("replay-blames-state", ("events.probe",), _event("replay", "class", "state"), "replayed, an earlier state or fresh moments are sound", "the replay does not blame the state", _REPLAY),
+    Detector("replay-blames-learning-rate", ("events.probe",), _event("replay", "class", "learning-rate"), "replayed with a tenth of the learning rate, the step does no harm or far less", "the replay does not blame the learning rate", _REPLAY),
+    Detector("replay-blames-structure", ("events.probe",), _event("replay", "class", "structure"), "replayed, no other batch, state or precision helps", "the replay does not blame the structure", _REPLAY),
     Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", _REPLAY),
     Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", _REPLAY),
     Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", _CAUSAL),
     Detector("labels-are-the-inputs", ("events.probe",), _event("causality", "labels", "in-input"), "the labels equal the inputs at the same place, and nobody shifts them", "the labels are not the inputs", _CAUSAL),
     Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", "evaluate one batch twice and compare"),
     Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "print model.training inside the loop"),
+    Detector("initialisation-large", ("events.probe",), _event("initialisation", "init", "large"), "the activations of {where} are far larger than those of a fresh initialisation", "activations are not larger than those of a fresh initialisation", _INIT),
+    Detector("initialisation-small", ("events.probe",), _event("initialisation", "init", "small"), "the activations of {where} are far smaller than those of a fresh initialisation", "activations are not smaller than those of a fresh initialisation", _INIT),
+    Detector("gradient-cut-off", ("events.probe",), _event("flow", "flow", "cut-off"), "trained parameters get no gradient, {where} first", "the gradient reaches every trained parameter", _FLOW),
+    Detector("weights-not-held", ("events.probe",), _event("flow", "held", "no"), "trained parameters are in no optimizer", "an optimizer holds every trained parameter", _FLOW),
+    Detector("step-changes-nothing", ("events.probe",), _event("flow", "update", "nothing"), "a step leaves parameters as they are that have a gradient and an optimizer", "a step changes what it should", _FLOW),
+    Detector("gradients-pile-up", ("events.probe",), _event("flow", "piles_up", "yes"), "the second step on a batch has the gradient of the first in it", "gradients are cleared between steps", _FLOW),
+    Detector("scaled-gradients-clipped", ("events.probe",), _event("flow", "clips_scaled", "yes"), "gradients are clipped before they are unscaled", "the clip acts on unscaled gradients", _FLOW),
+    Detector("batch-carried-by-few", ("events.probe",), _event("batch", "batch", "carried"), "a few examples carry the batch", "no example stands out from the batch", _BATCH),
     Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _NAN),
     Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is the log in {where}", "the first non-finite operation is no log", _NAN),
     Detector("origin-is-division", ("events.probe",), _event("NaN-origin", "op", "div"), "the first non-finite operation is the division in {where}", "the first non-finite operation is no division", _NAN),

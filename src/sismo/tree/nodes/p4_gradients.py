@@ -27,8 +27,8 @@ NODES = (
         why="Without zero_grad every step carries all the steps before it.",
         signals=("norm-piles-up", "loss-turns-and-climbs"),
         yes=("missing-zero-grad", "P4.Q3"),
-        no=("P4.Q3",),
-        unknown=("P4.Q3",),
+        no=("missing-zero-grad", "P4.Q3"),
+        unknown=("missing-zero-grad", "P4.Q3"),
         references="preflight 4",
     ),
     Node(
@@ -39,7 +39,7 @@ NODES = (
         signals=("norm-is-the-loss-scale", "train-multiple-of-val"),
         yes=("clip-before-unscale", "accumulation-not-averaged", "P4.Q4"),
         no=("P4.Q4",),
-        unknown=("P4.Q4",),
+        unknown=("clip-before-unscale", "P4.Q4"),
         references="preflight 4",
     ),
     Node(

@@ -17,7 +17,7 @@ NODES = (
         signals=("activations-large-at-start",),
         yes=("init-too-large", "P5.Q2"),
         no=("P5.Q2",),
-        unknown=("P5.Q2",),
+        unknown=("init-too-large", "P5.Q2"),
         confused_with="The final norm hides it: look at the embedding and the logits.",
         references="preflight 5; three-failures, failure 1",
     ),

@@ -18,12 +18,24 @@ def probe(**data: object) -> Run:
 
 TRIOS = {
     "replay-differs": Trio(probe(replay="differs"), probe(replay="agrees"), EMPTY),
+    **{
+        f"replay-blames-{name}": Trio(probe(**{"class": name}), probe(**{"class": "none"}), EMPTY)
+        for name in ("data", "state", "learning-rate", "structure")
+    },
     "fp32-replay-clean": Trio(probe(fp32="clean"), probe(fp32="fails"), EMPTY),
     "fp32-replay-fails": Trio(probe(fp32="fails"), probe(fp32="clean"), EMPTY),
     "future-moves-the-past": Trio(probe(causality="broken"), probe(causality="sound"), EMPTY),
     "labels-are-the-inputs": Trio(probe(labels="in-input"), probe(labels="apart"), EMPTY),
     "eval-differs-twice": Trio(probe(eval_twice="differs"), probe(eval_twice="agrees"), EMPTY),
     "training-flag-false": Trio(probe(training_mode="off"), probe(training_mode="on"), EMPTY),
+    "initialisation-large": Trio(probe(init="large", where="head"), probe(init="sound"), EMPTY),
+    "initialisation-small": Trio(probe(init="small", where="head"), probe(init="sound"), EMPTY),
+    "gradient-cut-off": Trio(probe(flow="cut-off", where="head"), probe(flow="sound"), EMPTY),
+    "weights-not-held": Trio(probe(held="no"), probe(held="yes"), EMPTY),
+    "step-changes-nothing": Trio(probe(update="nothing"), probe(update="changes"), EMPTY),
+    "gradients-pile-up": Trio(probe(piles_up="yes"), probe(piles_up="no"), probe(flow="sound")),
+    "scaled-gradients-clipped": Trio(probe(clips_scaled="yes"), probe(clips_scaled="no"), probe(flow="sound")),
+    "batch-carried-by-few": Trio(probe(batch="carried"), probe(batch="even"), EMPTY),
     "origin-found": Trio(probe(origin="found", where="head"), probe(origin="none"), probe(fp32="clean")),
     **{
         f"origin-is-{name}": Trio(probe(op=op, where="head"), probe(op="other"), EMPTY)

@@ -1,0 +1,193 @@
+"""What carries the loss of a batch: which examples, which tokens and n-grams, and whether it was there before."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sismo.errors import UsageError
+from sismo.probes import step
+from sismo.probes.step import LossFn
+from sismo.probes.tensors import finite, mapped, tensors
+from sismo.probes.untouched import untouched
+from sismo.records.probing import ProbeReport, word
+from sismo.records.types import Note
+
+_MOST = 10
+"""Tokens and n-grams that are named."""
+_N = 3
+_FAR = 3.0
+"""Times the median of the batch from which an example carries it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example: its own loss, the norm of its own gradient, and the recent batch that holds the very same (None for none)."""
+
+    place: int
+    loss: float
+    norm: float
+    seen_before: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What carries a batch.
+
+    Attributes:
+        examples: every example, in order. tokens, ngrams: those with the largest share of the gradient at the embedding, with that share.
+        repeated: the n-gram that makes up most of the batch, and its share.
+    """
+
+    examples: tuple[Example, ...]
+    tokens: tuple[tuple[int, float], ...] = ()
+    ngrams: tuple[tuple[tuple[int, ...], float], ...] = ()
+    repeated: tuple[tuple[int, ...], float] | None = None
+
+    @property
+    def outliers(self) -> tuple[Example, ...]:
+        """Examples whose loss or gradient is far over that of the others, or not finite."""
+        losses, norms = _usual([one.loss for one in self.examples]), _usual([one.norm for one in self.examples])
+        return tuple(one for one in self.examples if not (one.loss <= _FAR * abs(losses) and one.norm <= _FAR * norms))
+
+    @property
+    def duplicates(self) -> tuple[Example, ...]:
+        """Examples that a recent batch held as well."""
+        return tuple(one for one in self.examples if one.seen_before is not None)
+
+    def report(self) -> ProbeReport:
+        """The result for a run and a reader."""
+        notes: list[Note] = []
+        if self.duplicates:
+            notes.append(
+                Note(
+                    "duplicates",
+                    "{count} of {total} examples were in a recent batch.",
+                    {"count": len(self.duplicates), "total": len(self.examples)},
+                )
+            )
+        if self.tokens:
+            said = ", ".join(f"{token} ({share:.0%})" for token, share in self.tokens)
+            notes.append(Note("tokens", "Tokens with the largest share of the gradient: {said}.", {"said": said}))
+        if self.ngrams:
+            said = ", ".join(f"{' '.join(map(str, gram))} ({share:.0%})" for gram, share in self.ngrams[:3])
+            notes.append(Note("ngrams", "N-grams with the largest share of the gradient: {said}.", {"said": said}))
+        if self.repeated is not None:
+            gram = " ".join(map(str, self.repeated[0]))
+            notes.append(
+                Note(
+                    "repeated",
+                    "The commonest n-gram, {gram}, makes up {share:.0%} of the batch.",
+                    {"gram": gram, "share": self.repeated[1]},
+                )
+            )
+        carried = self.outliers
+        if carried:
+            numbers = {"count": len(carried), "total": len(self.examples), "places": ", ".join(str(one.place) for one in carried[:5])}
+            verdict = Note("carried", "{count} of {total} examples carry the batch: {places}.", numbers)
+        else:
+            verdict = Note("even", "No example stands out from its batch.")
+        data: dict[str, object] = {"batch": "carried" if carried else "even", "duplicates": "yes" if self.duplicates else "no"}
+        if carried:
+            data["examples"] = [one.place for one in carried]
+        columns = (word("example"), word("loss"), word("gradient norm"), word("seen before"))
+        rows = tuple(
+            (str(one.place), f"{one.loss:.4g}", f"{one.norm:.3g}", "" if one.seen_before is None else str(one.seen_before))
+            for one in self.examples
+        )
+        return ProbeReport("batch", bool(carried or self.duplicates), verdict, data, columns, rows, tuple(notes))
+
+
+def carried(model: nn.Module, batch: Any, loss_fn: LossFn, recent: Sequence[Any] = ()) -> Carried:
+    """Runs every example of a batch by itself, and looks which of them, and which tokens, carry loss and gradient.
+
+    ``recent`` are earlier batches, in which the same examples are looked for. All is left as it was. Raises ``UsageError`` for a batch
+    whose tensors have no common first axis.
+    """
+    parts = [tensor for tensor in tensors(batch) if tensor.ndim]
+    size = parts[0].shape[0] if parts else 0
+    if not size:
+        raise UsageError("the batch has no example in it")
+    singles = [
+        mapped(batch, lambda tensor, at=at: tensor[at : at + 1] if tensor.ndim and tensor.shape[0] == size else tensor)
+        for at in range(size)
+    ]
+    known = [{_key(other, at) for at in range(len(_main(other)))} for other in recent]
+    with untouched(model) as loan:
+        model.eval()  # batch norm over a single example says nothing about the batch
+        examples: list[Example] = []
+        for at, single in enumerate(singles):
+            model.zero_grad()
+            loss = step.loss_of(model, single, loss_fn)
+            if finite(loss) and loss.requires_grad:
+                step.backward(loss)
+            before = next((number for number, keys in enumerate(known) if _key(batch, at) in keys), None)
+            examples.append(Example(at, float(loss.detach()), step.grad_norm(model) if finite(loss) else math.nan, before))
+        loan.rewind()
+        model.eval()
+        shares = _token_shares(model, batch, loss_fn)
+    if shares is None:
+        return Carried(tuple(examples))
+    tokens, weight = shares
+    return Carried(tuple(examples), _largest(tokens, weight, 1), _largest(tokens, weight, _N), _commonest(tokens))  # type: ignore[arg-type]
+
+
+def _token_shares(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[Tensor, Tensor] | None:
+    """Tokens as the first embedding gets them, and the share of each place in the gradient there; None without an embedding."""
+    embedding = next((module for module in model.modules() if isinstance(module, nn.Embedding)), None)
+    if embedding is None:
+        return None
+    caught: list[tuple[Tensor, Tensor]] = []
+
+    def keep(module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
+        if output.requires_grad and not caught:
+            output.retain_grad()
+            caught.append((inputs[0], output))
+
+    handle = embedding.register_forward_hook(keep)
+    try:
+        loss = step.loss_of(model, batch, loss_fn)
+    finally:
+        handle.remove()
+    if not caught or not finite(loss) or caught[0][0].ndim != 2:
+        return None
+    step.backward(loss)
+    tokens, output = caught[0]
+    norms = torch.zeros(tokens.shape) if output.grad is None else output.grad.float().norm(dim=-1).cpu()
+    return tokens.cpu(), norms / norms.sum().clamp_min(1e-30)
+
+
+def _largest(tokens: Tensor, weight: Tensor, n: int) -> tuple[Any, ...]:
+    total: dict[Any, float] = defaultdict(float)
+    for row, shares in zip(tokens.tolist(), weight.tolist(), strict=True):
+        for at in range(len(row) - n + 1):
+            total[row[at] if n == 1 else tuple(row[at : at + n])] += sum(shares[at : at + n]) / n
+    return tuple(sorted(total.items(), key=lambda item: -item[1])[:_MOST])
+
+
+def _commonest(tokens: Tensor) -> tuple[tuple[int, ...], float] | None:
+    grams = Counter(tuple(row[at : at + _N]) for row in tokens.tolist() for at in range(len(row) - _N + 1))
+    if not grams:
+        return None
+    gram, count = grams.most_common(1)[0]
+    return gram, count / grams.total()
+
+
+def _usual(values: Sequence[float]) -> float:
+    return median([value for value in values if math.isfinite(value)] or [math.nan])
+
+
+def _main(batch: Any) -> Tensor:
+    """The tensor that tells examples apart: the first one."""
+    return next(tensor for tensor in tensors(batch) if tensor.ndim)
+
+
+def _key(batch: Any, at: int) -> bytes:
+    return _main(batch)[at].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()

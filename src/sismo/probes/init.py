@@ -1,0 +1,146 @@
+"""Initialisation: how activations and gradients grow over depth, against the same model freshly initialised by its own layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sismo.probes import step
+from sismo.probes.frames import visited
+from sismo.probes.step import LossFn
+from sismo.probes.tensors import tensors
+from sismo.probes.untouched import untouched
+from sismo.records.probing import ProbeReport, word
+from sismo.records.types import Note
+
+FACTOR = 5.0
+"""Times a fresh initialisation that is another order of size; one made bad on purpose gave 50 to 200 (three-failures, failure 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Mean absolute activation and gradient norm of one module, and what they are times those of a fresh initialisation."""
+
+    name: str
+    activation: float
+    gradient: float
+    activation_ratio: float
+    gradient_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Initialisation:
+    """The layers of a model in the order in which they run.
+
+    Attributes:
+        layers: modules with weights. first_off: the first one whose activation is ``FACTOR`` times too large or small; None for none.
+        reset: share of the weights that could be initialised anew; under a half nothing is said.
+    """
+
+    layers: tuple[Layer, ...]
+    first_off: Layer | None
+    reset: float
+
+    def report(self) -> ProbeReport:
+        """The result for a run and a reader."""
+        off = self.first_off
+        columns = (word("module"), word("activation"), word("× fresh"), word("gradient"), word("× fresh gradient"))
+        rows = tuple(
+            (one.name, f"{one.activation:.3g}", _times(one.activation_ratio), f"{one.gradient:.3g}", _times(one.gradient_ratio))
+            for one in self.layers
+        )
+        data: dict[str, object] = {}
+        if self.reset >= 0.5:
+            data["init"] = "sound" if off is None else ("large" if off.activation_ratio > 1 else "small")
+        if off is not None:
+            data |= {"where": off.name, "ratio": off.activation_ratio}
+        return ProbeReport("init", off is not None, self._verdict(), data, columns, rows)
+
+    def _verdict(self) -> Note:
+        if self.reset < 0.5:
+            return Note(
+                "init-unknown", "Too few layers know how to initialise themselves (reset_parameters): there is nothing to compare with."
+            )
+        if self.first_off is None:
+            return Note("init-sound", "Activations are of the order that a fresh initialisation gives, at every depth.")
+        return Note(
+            "init-off",
+            "{where} is the first whose activations are off: {ratio:.3g}× those of a fresh initialisation.",
+            {"where": self.first_off.name, "ratio": self.first_off.activation_ratio},
+        )
+
+
+def initialisation(model: nn.Module, batch: Any, loss_fn: LossFn) -> Initialisation:
+    """Runs a batch through the model as it is and once more freshly initialised, and compares layer by layer.
+
+    Meant for a model before training; one that has trained may be far from its beginning for good reasons. It is left as it was.
+    """
+    with untouched(model) as loan:
+        own = _measured(model, batch, loss_fn)
+        loan.rewind()
+        reset = _reset(model)
+        fresh = _measured(model, batch, loss_fn)
+    layers = tuple(
+        Layer(name, activation, gradient, _ratio(activation, fresh[name][0]), _ratio(gradient, fresh[name][1]))
+        for name, (activation, gradient) in own.items()
+    )
+    off = next((one for one in layers if not 1 / FACTOR < one.activation_ratio < FACTOR), None) if reset >= 0.5 else None
+    return Initialisation(layers, off, reset)
+
+
+def _measured(model: nn.Module, batch: Any, loss_fn: LossFn) -> Mapping[str, tuple[float, float]]:
+    sizes = _Sizes({name for name, module in model.named_modules() if name and next(module.parameters(recurse=False), None) is not None})
+    with visited(model, sizes):
+        loss = step.loss_of(model, batch, loss_fn)
+    if loss.isfinite():
+        step.backward(loss)
+    return {name: (size, _gradient(model.get_submodule(name))) for name, size in sizes.seen.items()}
+
+
+def _gradient(module: nn.Module) -> float:
+    norms = [float(parameter.grad.double().norm()) for parameter in module.parameters(recurse=False) if parameter.grad is not None]
+    return math.hypot(*norms)
+
+
+def _reset(model: nn.Module) -> float:
+    """Initialises every layer that knows how to; returns the share of weights that this is."""
+    done = 0
+    for module in model.modules():
+        again = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
+        if callable(again):
+            again()
+            done += sum(parameter.numel() for parameter in module.parameters(recurse=False))
+    return done / max(1, sum(parameter.numel() for parameter in model.parameters()))
+
+
+def _ratio(one: float, other: float) -> float:
+    if one == other == 0.0:
+        return 1.0
+    return one / other if other else math.inf
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g}"
+
+
+class _Sizes:
+    """Mean absolute output of every module that has weights of its own, at its first call."""
+
+    def __init__(self, wanted: set[str]) -> None:
+        self._wanted = wanted
+        self.seen: dict[str, float] = {}
+
+    def entered(self, name: str, inputs: Any) -> None:
+        """Nothing is known yet."""
+
+    def left(self, name: str, inputs: Any, output: Any) -> None:
+        """A module returns."""
+        value: Tensor | None = next((tensor for tensor in tensors(output) if tensor.is_floating_point()), None)
+        if name in self._wanted and name not in self.seen and value is not None:
+            with torch.no_grad():
+                self.seen[name] = float(value.float().abs().mean())

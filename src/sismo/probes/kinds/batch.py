@@ -1,0 +1,17 @@
+"""``batch``: which examples, tokens and n-grams carry the loss of a batch."""
+
+from __future__ import annotations
+
+from sismo.probes import checkpoints
+from sismo.probes.batch import carried
+from sismo.probes.case import Case
+from sismo.records.probing import ProbeReport
+
+_RECENT = 20
+
+
+def run(case: Case) -> ProbeReport:
+    """Runs every example by itself; the other batches that the run kept are the recent ones."""
+    case.load()
+    recent = [checkpoints.batch(path) for at, path in case.batches() if at < case.step][-_RECENT:]
+    return carried(case.built.model, case.batch, case.built.loss_fn, recent).report()

@@ -1,0 +1,209 @@
+"""What a step came to under each change, and what these outcomes together rule in and out: plain data and the rules over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import NamedTuple
+
+from sismo.records.probing import ProbeReport, word
+from sismo.records.types import Note
+
+_MARGIN = 0.5
+"""Share of the usual loss by which a loss has to lie over it, or to rise in one update, to be bad. A step moves it by some percent."""
+_SPREADS = 3
+"""The stability tree's three sigma, over the losses of other batches."""
+_NORM = 10
+"""Times the usual gradient norm: a realistic long-tail batch gives 3 to 4 (measured), the stability tree's own rule is 30."""
+
+
+class Class(StrEnum):
+    """What a bad step is the fault of."""
+
+    DATA = "data"
+    STATE = "state"
+    PRECISION = "precision"
+    LEARNING_RATE = "learning-rate"
+    HARDWARE = "hardware"
+    STRUCTURE = "structure"
+
+
+class Usual(NamedTuple):
+    """What is normal for this run: the loss, how far batches scatter about it, and the gradient norm. NaN where it is not known."""
+
+    loss: float = math.nan
+    spread: float = math.nan
+    norm: float = math.nan
+
+    @classmethod
+    def of(cls, losses: Sequence[float], norms: Sequence[float]) -> Usual:
+        """From the finite ones among some losses and norms."""
+        sound = [loss for loss in losses if math.isfinite(loss)]
+        steady = [norm for norm in norms if math.isfinite(norm)]
+        if not sound:
+            return cls(norm=median(steady) if steady else math.nan)
+        centre = median(sound)
+        # 1.4826 makes the median of absolute deviations a standard deviation for normal noise.
+        spread = 1.4826 * median([abs(loss - centre) for loss in sound])
+        return cls(centre, spread, median(steady) if steady else math.nan)
+
+    @property
+    def margin(self) -> float:
+        """By how much a loss may lie over the usual one."""
+        return max(_MARGIN * abs(self.loss), _SPREADS * self.spread)
+
+
+class Outcome(NamedTuple):
+    """One replay: the loss and the gradient norm of its batch before the update, and the loss after it (NaN without an update)."""
+
+    name: str
+    loss: float
+    norm: float
+    after: float = math.nan
+    updated: bool = False
+
+    def bad_before(self, usual: Usual) -> bool:
+        """Whether the step is bad before anything is updated: not finite, or far over what is usual."""
+        if not (math.isfinite(self.loss) and math.isfinite(self.norm)):
+            return True
+        return self.loss > usual.loss + usual.margin or self.norm > _NORM * usual.norm
+
+    def bad_update(self, usual: Usual) -> bool:
+        """Whether the update itself does harm: on its own batch, on which it should help."""
+        if not self.updated:
+            return False
+        allowed = usual.margin if math.isfinite(usual.loss) else _MARGIN * abs(self.loss)
+        return not math.isfinite(self.after) or self.after > self.loss + allowed
+
+    def bad(self, usual: Usual) -> bool:
+        """Either of the two."""
+        return self.bad_before(usual) or self.bad_update(usual)
+
+
+AS_IT_WAS, AGAIN = word("as it was"), word("once more")
+FP32, BF16 = word("in fp32"), word("in bf16")
+OTHER_BATCH, EARLIER = word("another batch"), word("an earlier state")
+LOWER_LR, NO_CLIP, CLIP, FRESH = word("LR / 10"), word("without clipping"), word("clip 0.5"), word("fresh optimizer state")
+EVALUATION = word("evaluation mode")
+
+_POINTS = {
+    FP32: (word("points to precision"), word("rules out precision")),
+    OTHER_BATCH: (word("points to data"), word("rules out data")),
+    EARLIER: (word("points to state"), word("rules out state")),
+    LOWER_LR: (word("points to the learning rate"), word("rules out the learning rate")),
+    FRESH: (word("points to the optimizer's state"), word("rules out the optimizer's state")),
+    EVALUATION: (word("points to dropout or batch norm"), word("rules out dropout and batch norm")),
+}
+"""What a sound and a bad outcome say when the step as it was is bad."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The outcomes of one step, as it was and changed in one thing at a time.
+
+    Attributes:
+        outcomes: every replay that could be done, by its name. usual: what is normal. repeats: whether the same step gives the same result.
+        half: whether the step runs in half precision.
+    """
+
+    outcomes: Mapping[str, Outcome]
+    usual: Usual
+    repeats: bool
+    half: bool
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether the step as it was is bad here too."""
+        return self._bad(AS_IT_WAS)
+
+    @property
+    def fault(self) -> Class | None:
+        """What the step is the fault of; None when it is not bad here, or the outcomes do not tell."""
+        if not self.repeats:
+            return Class.HARDWARE
+        if not self.reproduced:
+            return None
+        if self.half and self._sound(FP32):
+            return Class.PRECISION
+        first = self.outcomes[AS_IT_WAS]
+        return self._before_update() if first.bad_before(self.usual) else self._in_update(first)
+
+    def _before_update(self) -> Class | None:
+        if self._sound(OTHER_BATCH):
+            return Class.DATA
+        if self._sound(EARLIER):
+            return Class.STATE
+        if self._sound(EVALUATION) or (self._bad(OTHER_BATCH) and self._bad(EARLIER)):
+            return Class.STRUCTURE
+        return None
+
+    def _in_update(self, first: Outcome) -> Class | None:
+        if self._sound(OTHER_BATCH):
+            return Class.DATA
+        # A rate that is too high harms an earlier state as well; moments that are spoilt are not in it.
+        if self._sound(FRESH) and not self._bad(EARLIER):
+            return Class.STATE
+        lower = self.outcomes[LOWER_LR]
+        harm, less = first.after - first.loss, lower.after - lower.loss
+        if self._sound(LOWER_LR) or (math.isfinite(less) and not less > harm / 2):
+            return Class.LEARNING_RATE
+        return Class.STATE if self._sound(EARLIER) else Class.STRUCTURE
+
+    def _bad(self, name: str) -> bool:
+        return name in self.outcomes and self.outcomes[name].bad(self.usual)
+
+    def _sound(self, name: str) -> bool:
+        return name in self.outcomes and not self.outcomes[name].bad(self.usual)
+
+    def report(self) -> ProbeReport:
+        """The result for a run and a reader."""
+        data: dict[str, object] = {"replay": "agrees" if self.repeats else "differs", "class": self.fault.value if self.fault else "none"}
+        if self.reproduced and self.repeats:
+            data["fp32"] = "clean" if self._sound(FP32) else "fails"
+        columns = (word("replay"), word("loss"), word("gradient norm"), word("loss after it"), word("outcome"), word("what it says"))
+        rows = tuple(self._row(outcome) for outcome in self.outcomes.values())
+        notes = (
+            ()
+            if math.isnan(self.usual.loss)
+            else (Note("usual", "Usual here: loss {loss:.4g}, gradient norm {norm:.3g}.", self.usual._asdict()),)
+        )
+        return ProbeReport("replay", self.fault is not None, self._verdict(), data, columns, rows, notes)
+
+    def _row(self, outcome: Outcome) -> tuple[str, ...]:
+        bad = outcome.bad(self.usual)
+        says = ""
+        if outcome.name == AGAIN:
+            says = word("rules out hardware") if self.repeats else word("points to hardware")
+        elif self.reproduced and self.repeats:
+            sound_says, bad_says = _POINTS.get(outcome.name, ("", ""))
+            says = bad_says if bad else sound_says
+        after = f"{outcome.after:.4g}" if outcome.updated else ""
+        return (outcome.name, f"{outcome.loss:.4g}", f"{outcome.norm:.3g}", after, word("bad") if bad else word("sound"), says)
+
+    def _verdict(self) -> Note:
+        match self.fault:
+            case Class.HARDWARE:
+                return Note(
+                    "replay-hardware",
+                    "The same step twice gives two results: a kernel that is not deterministic, or a machine that computes wrong.",
+                )
+            case Class.PRECISION:
+                return Note("replay-precision", "In fp32 the same step is sound: it is the precision, not the structure.")
+            case Class.DATA:
+                return Note("replay-data", "Another batch from the same state is sound: it is this batch.")
+            case Class.STATE:
+                return Note(
+                    "replay-state",
+                    "It is the state: with earlier weights or fresh moments the same step is sound, and other batches fail as well.",
+                )
+            case Class.LEARNING_RATE:
+                return Note("replay-lr", "The step is too large: with a tenth of the learning rate the harm is gone or far less.")
+            case Class.STRUCTURE:
+                return Note("replay-structure", "Other batches, other states and fp32 do not help: it is the model or the loss itself.")
+            case None if not self.reproduced:
+                return Note("replay-sound", "The step is sound from this state: what went wrong is not in this state and this batch.")
+            case None:
+                return Note("replay-open", "The step is bad here too; another batch and an earlier state are needed to say why.")

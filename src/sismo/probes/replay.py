@@ -1,0 +1,169 @@
+"""The suspect step once more, as it was and changed in one thing at a time (S3.Q3 and beyond)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from sismo.errors import UsageError
+from sismo.probes import outcomes as names
+from sismo.probes import step
+from sismo.probes.checkpoints import Checkpoint, put_into
+from sismo.probes.outcomes import Outcome, Replay, Usual
+from sismo.probes.step import LossFn
+from sismo.probes.tensors import mapped
+from sismo.probes.untouched import Loan, untouched
+
+_TIGHT = 0.5
+"""The bound on the gradient norm that the stability tree restarts with."""
+_NOISE = 1e-4
+"""Relative gap between two runs of one step that the order of sums explains on an accelerator; on the CPU they are equal bit for bit."""
+
+
+def replay(
+    model: nn.Module,
+    batch: Any,
+    loss_fn: LossFn,
+    optimizer: Optimizer,
+    *,
+    others: Sequence[Any] = (),
+    earlier: Checkpoint | None = None,
+    usual: Usual | None = None,
+    autocast: torch.dtype | None = None,
+    loss_scale: float = 1.0,
+    clip: float | None = None,
+) -> Replay:
+    """Takes one step from the present state many times, each time changed in one thing, and says what makes it bad.
+
+    Model, optimizer and random numbers are left as they were, bit for bit (see ``untouched``).
+
+    Arguments:
+        others: batches that are not suspected; without one, data and state cannot be told apart.
+        earlier: a checkpoint from before the trouble; without one, state and structure cannot be told apart.
+        usual: loss and gradient norm before the trouble. Without it they are taken from the other batches, on the earlier state if there is
+            one. autocast, loss_scale, clip: as in the loop.
+
+    Raises ``UsageError`` when ``loss_fn`` fails or returns no loss.
+    """
+    with untouched(model, optimizer) as loan:
+        return _Stage(loan, model, loss_fn, optimizer, autocast, loss_scale, clip).play(batch, others, earlier, usual)
+
+
+class _Stage:
+    def __init__(
+        self, loan: Loan, model: nn.Module, loss_fn: LossFn, optimizer: Optimizer, autocast: torch.dtype | None, scale: float,
+        clip: float | None,
+    ) -> None:  # fmt: skip
+        self._loan, self._model, self._loss_fn, self._optimizer = loan, model, loss_fn, optimizer
+        self._autocast, self._scale, self._clip = autocast, scale, clip
+        self._saw_half = False
+
+    def play(self, batch: Any, others: Sequence[Any], earlier: Checkpoint | None, usual: Usual | None) -> Replay:
+        done = [self._step(names.AS_IT_WAS, batch), self._step(names.AGAIN, batch)]
+        half = self._saw_half
+        done.append(self._step(names.FP32, batch, dtype=torch.float32))
+        done.append(self._step(names.BF16, batch, dtype=torch.bfloat16))
+        calm = [self._step(names.OTHER_BATCH, other, earlier=earlier) for other in others]
+        usual = usual or Usual.of([outcome.loss for outcome in calm], [outcome.norm for outcome in calm])
+        if others:
+            done.append(_middle([self._step(names.OTHER_BATCH, other) for other in others], usual))
+        if earlier is not None:
+            done.append(self._step(names.EARLIER, batch, earlier=earlier))
+        done.append(self._step(names.LOWER_LR, batch, rate=0.1))
+        done.append(self._step(names.NO_CLIP, batch, clip=None))
+        done.append(self._step(names.CLIP, batch, clip=_TIGHT))
+        done.append(self._step(names.FRESH, batch, fresh=True))
+        done.append(self._step(names.EVALUATION, batch, training=False))
+        return Replay({outcome.name: outcome for outcome in done}, usual, self._repeat(done[0], done[1]), half)
+
+    def _step(
+        self,
+        name: str,
+        batch: Any,
+        *,
+        dtype: torch.dtype | None = None,
+        earlier: Checkpoint | None = None,
+        rate: float = 1.0,
+        clip: float | None = math.nan,
+        fresh: bool = False,
+        training: bool = True,
+    ) -> Outcome:
+        self._loan.rewind()
+        rates = [group["lr"] for group in self._optimizer.param_groups]
+        if earlier is not None:
+            put_into(earlier, self._model, self._optimizer)
+        for group, own in zip(self._optimizer.param_groups, rates, strict=True):
+            group["lr"] = own * rate  # an earlier state is tried with the present learning rate
+        if fresh:
+            self._optimizer.state.clear()
+        if not training:
+            self._model.eval()
+        widened = dtype is torch.float32 and _widen(self._model)
+        if widened:
+            batch = mapped(batch, lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+        scale = self._scale if dtype is None else 1.0
+        with self._precision(dtype):
+            loss = self._loss(batch, dtype)
+            if not loss.requires_grad:
+                raise UsageError("the loss does not depend on any trained parameter: it has no gradient")
+            step.backward(loss, scale)
+            step.unscale(self._model, scale)
+            norm = step.grad_norm(self._model)
+            bound = self._clip if clip is not None and math.isnan(clip) else clip
+            if bound is not None:
+                nn.utils.clip_grad_norm_(self._model.parameters(), bound)
+            # A scaler leaves a step out whose gradients overflowed. Half-precision moments do not fit to widened weights.
+            if widened or (scale != 1.0 and not math.isfinite(norm)):
+                return Outcome(name, float(loss.detach()), norm)
+            self._optimizer.step()
+            with torch.no_grad():
+                return Outcome(name, float(loss.detach()), norm, float(self._loss(batch, dtype)), updated=True)
+
+    def _loss(self, batch: Any, dtype: torch.dtype | None) -> torch.Tensor:
+        wanted = self._autocast if dtype is None else (None if dtype is torch.float32 else dtype)
+        return step.loss_of(self._model, batch, self._loss_fn, wanted)
+
+    @contextmanager
+    def _precision(self, dtype: torch.dtype | None) -> Iterator[None]:
+        """Every autocast region of the user's code in this dtype (off for fp32); without one, notes whether it computes in half."""
+        original = torch.autocast.__enter__
+        stage = self
+
+        def enter(region: Any) -> Any:
+            if dtype is None:
+                stage._saw_half |= bool(region._enabled)
+            else:
+                region._enabled, region.fast_dtype = dtype is not torch.float32, dtype
+            return original(region)
+
+        self._saw_half |= any(parameter.dtype in (torch.float16, torch.bfloat16) for parameter in self._model.parameters())
+        torch.autocast.__enter__ = enter  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            yield
+        finally:
+            torch.autocast.__enter__ = original
+
+    def _repeat(self, one: Outcome, other: Outcome) -> bool:
+        on_cpu = all(parameter.device.type == "cpu" for parameter in self._model.parameters())
+        pairs = zip(one[1:4], other[1:4], strict=True)
+        return all(a == b or (a != a and b != b) or (not on_cpu and math.isclose(a, b, rel_tol=_NOISE)) for a, b in pairs)
+
+
+def _widen(model: nn.Module) -> bool:
+    """Makes weights that are kept in half precision single; False where none are."""
+    half = any(parameter.dtype in (torch.float16, torch.bfloat16) for parameter in model.parameters())
+    if half:
+        model.float()
+    return half
+
+
+def _middle(tried: Sequence[Outcome], usual: Usual) -> Outcome:
+    """One outcome that stands for most of them."""
+    bad = sorted(tried, key=lambda outcome: outcome.bad(usual))
+    return bad[len(bad) // 2]

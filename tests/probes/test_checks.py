@@ -1,0 +1,185 @@
+"""Initialisation, gradient flow and batch: each fault is seen, and a sound model has none."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from probes.models import available, loss_fn, made
+from recorder import loops
+from torch import Tensor, nn
+
+from sismo.errors import UsageError
+from sismo.probes.batch import carried
+from sismo.probes.flow import flow
+from sismo.probes.init import initialisation
+
+# Initialisation
+
+
+@pytest.mark.parametrize("name", ["mini-gpt", "conv-net", "torch-encoder"])
+def test_a_sound_initialisation(name: str) -> None:
+    model, batch = made(name)
+    found = initialisation(model, batch, loss_fn(name))
+    assert found.first_off is None
+    assert found.report().data["init"] == "sound"
+    assert len(found.layers) >= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "said"), [("mini-gpt", 100.0, "large"), ("mini-gpt", 0.01, "small"), ("conv-net", 100.0, "large")]
+)
+def test_weights_a_hundred_times_too_large_or_too_small(name: str, factor: float, said: str) -> None:
+    model, batch = made(name)
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding, nn.Conv2d)):
+                module.weight.mul_(factor)
+    before = copy.deepcopy(model.state_dict())
+    found = initialisation(model, batch, loss_fn(name))
+    assert found.report().data["init"] == said
+    assert found.first_off == found.layers[0]
+    assert 0.5 < found.first_off.activation_ratio / factor < 20
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+
+
+def test_layers_that_cannot_initialise_themselves_are_not_judged() -> None:
+    class Own(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.full((4, 3), 1e3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x @ self.weight
+
+    found = initialisation(nn.Sequential(Own()), torch.randn(2, 4), lambda model, batch: model(batch).square().mean())
+    assert found.first_off is None
+    assert "init" not in found.report().data
+
+
+# Gradient flow
+
+
+def loop(model: nn.Module, batch: Any, optimizer: torch.optim.Optimizer) -> None:
+    loops.loss_of(model, batch).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def piles(model: nn.Module, batch: Any, optimizer: torch.optim.Optimizer) -> None:
+    loops.loss_of(model, batch).backward()
+    optimizer.step()
+
+
+def piles_and_clips(model: nn.Module, batch: Any, optimizer: torch.optim.Optimizer) -> None:
+    loops.loss_of(model, batch).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1e6)
+    optimizer.step()
+
+
+def clips_scaled(model: nn.Module, batch: Any, optimizer: torch.optim.Optimizer) -> None:
+    (loops.loss_of(model, batch) * 65536.0).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def test_a_sound_flow_and_a_sound_loop() -> None:
+    model, optimizer = loops.build()
+    before = loops.digest(model, optimizer, [])
+    found = flow(model, loops.batches(1)[0], loops.loss_of, optimizer, loop)
+    assert not found.report().found
+    assert (found.piles_up, found.clips_scaled) == (False, False)
+    assert loops.digest(model, optimizer, []) == before
+
+
+@pytest.mark.parametrize(
+    ("way", "piled", "scaled"), [(piles, True, False), (piles_and_clips, True, False), (clips_scaled, False, True), (loop, False, False)]
+)
+def test_what_a_loop_does_wrong(way: Callable[..., None], piled: bool, scaled: bool) -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    found = flow(model, loops.batches(1)[0], loops.loss_of, optimizer, way)
+    assert (found.piles_up, found.clips_scaled) == (piled, scaled)
+
+
+def test_a_part_that_is_cut_off() -> None:
+    model, optimizer = loops.build()
+    model.blocks[0].attn.register_forward_hook(lambda module, inputs, output: output.detach())
+    found = flow(model, loops.batches(1)[0], loops.loss_of, optimizer)
+    assert set(found.cut_off) >= {"blocks.0.attn.qkv.weight", "blocks.0.attn.out.weight"}
+    assert found.report().data["flow"] == "cut-off"
+
+
+def test_a_parameter_in_no_optimizer() -> None:
+    model, _ = loops.build()
+    optimizer = torch.optim.AdamW([parameter for name, parameter in model.named_parameters() if "head" not in name])
+    found = flow(model, loops.batches(1)[0], loops.loss_of, optimizer)
+    assert found.not_held == ("head.weight",)
+
+
+def test_a_step_that_changes_nothing_and_a_part_that_is_frozen_on_purpose() -> None:
+    model, _ = loops.build()
+    model.wte.requires_grad_(False)
+    still = torch.optim.SGD(
+        [{"params": model.head.parameters(), "lr": 0.0}, {"params": [*model.blocks.parameters(), *model.ln_f.parameters()]}], 0.1
+    )
+    found = flow(model, loops.batches(1)[0], loops.loss_of, still)
+    assert found.unchanged == ("head.weight",)
+    assert not found.cut_off
+    assert not found.not_held
+
+
+# Batch
+
+
+def test_the_example_that_carries_a_batch() -> None:
+    model, batch = made("conv-net")
+    batch["images"][2] *= 300
+    found = carried(model, batch, loss_fn("conv-net"))
+    assert [one.place for one in found.outliers] == [2]
+    assert found.report().data["examples"] == [2]
+
+
+def test_an_example_that_is_not_finite_carries_it() -> None:
+    model, batch = made("conv-net")
+    batch["images"][1, 0, 0, 0] = float("nan")
+    assert [one.place for one in carried(model, batch, loss_fn("conv-net")).outliers] == [1]
+
+
+def test_tokens_ngrams_and_duplicates() -> None:
+    model, optimizer = loops.build()
+    loops.train(model, optimizer, 2)
+    batch = loops.batches(1)[0]
+    batch[1] = torch.tensor([3, 4, 5] * 6)[: batch.shape[1]]
+    recent = loops.batches(3, seed=9)
+    recent[1][2] = batch[0]
+    before = loops.digest(model, optimizer, [])
+    found = carried(model, batch, loops.loss_of, recent)
+    assert [(one.place, one.seen_before) for one in found.duplicates] == [(0, 1)]
+    assert found.repeated is not None
+    assert set(found.repeated[0]) == {3, 4, 5}
+    assert len(found.tokens) == 10
+    assert loops.digest(model, optimizer, []) == before
+
+
+def test_an_even_batch() -> None:
+    model, _ = loops.build()
+    report = carried(model, loops.batches(1)[0], loops.loss_of).report()
+    assert not report.found
+    assert report.data["batch"] == "even"
+
+
+def test_a_batch_without_examples_is_refused() -> None:
+    model, _ = loops.build()
+    with pytest.raises(UsageError, match="no example"):
+        carried(model, torch.zeros(0, 4, dtype=torch.long), loops.loss_of)
+
+
+@pytest.mark.skipif(not available("transformers"), reason="transformers is not installed")
+def test_a_model_of_transformers() -> None:
+    model, batch = made("transformers")
+    assert flow(model, batch, loss_fn("transformers"), torch.optim.AdamW(model.parameters())).report().data["flow"] == "sound"

@@ -1,0 +1,102 @@
+"""A step that is bad for a known reason is put down to that reason; one that is sound, to none."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import pytest
+import torch
+from probes.steps import SPOILS, Lab, faults, lab
+from recorder import loops
+
+import sismo
+from sismo.errors import UsageError
+from sismo.probes import outcomes
+from sismo.probes.outcomes import Class, Outcome, Replay, Usual
+from sismo.probes.replay import replay
+
+
+def play(made: Lab) -> Replay:
+    return replay(made.model, made.batch, made.loss_fn, made.optimizer, others=made.others, earlier=made.earlier, clip=1.0)
+
+
+@pytest.mark.slow
+def test_at_least_95_of_100_faults_are_put_into_their_class() -> None:
+    found = Counter((wanted, play(make()).fault) for wanted, make in faults())
+    right = sum(count for (wanted, said), count in found.items() if wanted == said)
+    assert sum(found.values()) == 120
+    assert right >= 0.95 * 120, found
+
+
+@pytest.mark.parametrize("wanted", SPOILS)
+def test_one_of_each(wanted: Class) -> None:
+    made = next(make for name, make in faults(1) if name == wanted)()
+    report = play(made).report()
+    assert report.found
+    assert report.data["class"] == wanted.value
+
+
+@pytest.mark.parametrize("kind", ["classes", "language"])
+@pytest.mark.parametrize("optimizer", ["adam", "momentum"])
+def test_a_sound_step_is_nobodys_fault(kind: str, optimizer: str) -> None:
+    for seed in range(2):
+        found = play(lab(kind, optimizer, seed))
+        assert (found.fault, found.reproduced, found.repeats) == (None, False, True)
+
+
+def bits(made: Lab) -> str:
+    state = [value for values in made.optimizer.state.values() for value in values.values()]
+    parts = [*made.model.parameters(), *made.model.buffers(), *state, torch.get_rng_state(), *(p.grad for p in made.model.parameters())]
+    return hashlib.sha256(b"".join(part.detach().numpy().tobytes() for part in parts if part is not None)).hexdigest()
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "momentum"])
+def test_nothing_is_changed(optimizer: str) -> None:
+    made = lab("language", optimizer, 1)
+    made.loss_fn(made.model, made.batch).backward()
+    before, groups = bits(made), [dict(group) for group in made.optimizer.param_groups]
+    enter = torch.autocast.__enter__
+    play(made)
+    assert bits(made) == before
+    assert [dict(group) for group in made.optimizer.param_groups] == groups
+    assert torch.autocast.__enter__ is enter
+
+
+def test_weights_kept_in_half_precision() -> None:
+    made = lab("classes", "momentum", 0)
+    made.model.bfloat16()
+    batch = {"x": made.batch["x"].bfloat16(), "y": made.batch["y"]}
+    before = [parameter.clone() for parameter in made.model.parameters()]
+    found = replay(made.model, batch, made.loss_fn, torch.optim.SGD(made.model.parameters(), 0.01))
+    assert found.half
+    assert not found.outcomes[outcomes.FP32].updated
+    assert all(torch.equal(one, other) for one, other in zip(before, made.model.parameters(), strict=True))
+    assert {parameter.dtype for parameter in made.model.parameters()} == {torch.bfloat16}
+
+
+def test_without_anything_to_compare_with_it_does_not_guess() -> None:
+    made = next(make for name, make in faults(1) if name == Class.DATA)()
+    found = replay(made.model, made.batch, made.loss_fn, made.optimizer, usual=Usual(0.5, 0.1, 1.0))
+    assert found.reproduced
+    assert found.fault is None
+    assert "another batch" in str(found.report().verdict)
+
+
+def test_a_loss_without_gradient_is_refused() -> None:
+    model, optimizer = loops.build()
+    with pytest.raises(UsageError, match="gradient"):
+        replay(model, loops.batches(1)[0], lambda model, batch: torch.zeros(()), optimizer)
+
+
+def test_a_spike_is_bad_by_its_loss_or_by_its_norm() -> None:
+    usual = Usual.of([1.0, 1.1, 0.9, float("nan")], [2.0, 2.0])
+    assert not Outcome("made", 1.4, 5.0).bad(usual)
+    assert Outcome("made", 1.8, 5.0).bad(usual)
+    assert Outcome("made", 1.0, 30.0).bad(usual)
+    assert Outcome("made", float("nan"), 1.0).bad(usual)
+    assert Outcome("made", 1.0, 1.0, 2.0, updated=True).bad(usual)
+
+
+def test_the_public_name() -> None:
+    assert sismo.replay is replay
