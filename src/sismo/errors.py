@@ -7,7 +7,7 @@
     │   └── MalformedLog               a known format, but broken beyond reading
     ├── RunFormatError        exit 2   a sismo run folder that breaks its own format
     ├── MissingExtra          exit 2   an optional library is needed and not installed
-    └── TrainingStopped       exit 1   raised into the training loop by the guard, never by anything else
+    └── TrainingStopped       exit 1   raised into the training loop by the guard, or by a recorder that was told to
 
 Exit codes of the command line: 0 nothing found at the level asked for, 1 something found, 2 it could not be done.
 """
@@ -71,6 +71,6 @@ class MissingExtra(SismoError):
 
 
 class TrainingStopped(SismoError):
-    """The guard gave up on a run; carries the reason."""
+    """A run was given up; carries the reason."""
 
     exit_code = EXIT_FINDINGS

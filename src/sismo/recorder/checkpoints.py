@@ -62,12 +62,12 @@ class Checkpoints:
         return found
 
 
-def save(path: Path, state: Mapping[str, Any]) -> None:
-    """Writes a checkpoint so that it is there whole or not at all."""
+def save(path: Path, state: Any) -> None:
+    """Writes a checkpoint, or a batch, so that it is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     with open(temporary, "wb") as file:
-        torch.save(dict(state), file)
+        torch.save(state, file)
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)

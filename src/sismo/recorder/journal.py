@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,12 @@ class Journal:
         mirrors: Sequence[Mirror],
         *,
         zooms: bool,
+        trouble: Callable[[], None],
     ) -> None:
         self._ranks, self._replicas, self._panels, self._mirrors, self._zooms = ranks, replicas, panels, mirrors, zooms
         self._lag = Lag()
         self._ids: deque[tuple[int, Sequence[object]]] = deque(maxlen=_IDS)
+        self._trouble = trouble
         self.watch = Watch(header)
         self.next_step = 0
         last = _last_step(path)
@@ -138,7 +140,8 @@ class Journal:
             events += self._replicas.compare(step, rows, self._ranks.world)
         for event in events:
             self._writer.event(event)
-        if self._ids and any(event.kind in ("zoom", "nonfinite") for event in events):
+        if any(event.kind in ("zoom", "nonfinite") for event in events):
+            self._trouble()
             for at, ids in self._ids:
                 self._writer.event(Event(at, "batch", {"ids": ids}))
             self._ids.clear()

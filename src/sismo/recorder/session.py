@@ -6,14 +6,15 @@ import contextlib
 import importlib
 import pkgutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from torch import nn
 
-from sismo.errors import SismoError, UsageError
+from sismo.errors import SismoError, TrainingStopped, UsageError
+from sismo.probes.step import LossFn
 from sismo.recorder import manifest
 from sismo.recorder import panels as _folder
 from sismo.recorder.cadence import Cadence
@@ -27,6 +28,7 @@ from sismo.recorder.ranks import Ranks
 from sismo.recorder.replicas import Replicas
 from sismo.recorder.scene import scene
 from sismo.recorder.shield import Shield, log
+from sismo.recorder.witness import Witness
 
 
 class Recorder:
@@ -52,6 +54,9 @@ class Recorder:
         first_step: the number of the first step; a continued run goes on after its last row without it.
         mirrors: places that get every row as well, see ``integrations``.
         checksum_every: steps within which all weights of the replicas are compared once, with several ranks.
+        loss_fn: ``loss_fn(model, batch)``, with which the first step that is not finite is taken apart in the live process; needs
+            ``rec.batches(loader)``. Each step then waits for its gradients.
+        stop_at_nan: whether ``step`` raises ``TrainingStopped`` after that, with what was found.
 
     Raises ``UsageError`` for a model without parameters, an optimizer that holds none of them, or a folder that another process writes to.
     """
@@ -72,6 +77,8 @@ class Recorder:
         first_step: int | None = None,
         mirrors: Sequence[Mirror] = (),
         checksum_every: int = 100,
+        loss_fn: LossFn | None = None,
+        stop_at_nan: bool = False,
     ) -> None:
         if budget is not None and not 0 < budget < 1:
             raise UsageError(f"budget is a share of the step time between 0 and 1, or None for everything; not {budget}")
@@ -79,13 +86,14 @@ class Recorder:
             raise UsageError(f"save_every is a number of steps, 1 or more; not {save_every}")
         self.path = Path(path)
         self._closed = False
+        self._stop_at_nan = stop_at_nan
         self._shield = Shield(self._fell)
         self._parts = {"scheduler": scheduler, "scaler": scaler, "loader": loader}
         self._scene = scene(model, optimizers, self._shield)
         self._hooks = Hooks(self._scene, self._shield, self._tell)
         self._panels: list[Panel] = []
         try:
-            self._open(config, budget, save_every, keep, first_step, mirrors, checksum_every)
+            self._open(config, budget, save_every, keep, first_step, mirrors, checksum_every, loss_fn)
         except SismoError:
             self._put_away()
             raise
@@ -101,6 +109,7 @@ class Recorder:
         first_step: int | None,
         mirrors: Sequence[Mirror],
         checksum_every: int,
+        loss_fn: LossFn | None,
     ) -> None:
         ranks = Ranks(str(self.path), self._scene.likeness)
         across = ranks.on and self._scene.sharded
@@ -109,7 +118,10 @@ class Recorder:
         self._cadence = Cadence(budget, [job for panel in self._panels for job in panel.jobs()], in_step=across)
         header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
         self._replicas = Replicas(self._scene.weights, checksum_every if ranks.on and not across else 0)
-        self._journal = Journal(self.path, header, ranks, self._replicas, self._panels, mirrors, zooms=not across)
+        self._witness = Witness(self._scene, self._shield, self.path, loss_fn if ranks.world == 1 else None, self._happened)
+        self._journal = Journal(
+            self.path, header, ranks, self._replicas, self._panels, mirrors, zooms=not across, trouble=self._witness.save
+        )
         self._step = self._journal.next_step if first_step is None else first_step
         self._checkpoints = None
         if save_every is not None and ranks.rank == 0:
@@ -158,6 +170,12 @@ class Recorder:
             more: dict[str, object] = {"loss_class": classes, "loss_term": terms}
             more["loss_val"] = val
             self._close_step(loss, more, ids, self._step if step is None else int(step))
+        if self._stop_at_nan and self._witness.verdict:
+            raise TrainingStopped(self._witness.verdict)
+
+    def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
+        """The batches of a loader, as they are. The last ones are held, and written into the run when something goes wrong."""
+        return self._witness.batches(loader, lambda: self._step) if self.recording else iter(loader)
 
     def evaluation(self, val: object) -> None:
         """A validation loss that belongs to the step before."""
@@ -195,9 +213,15 @@ class Recorder:
     def _tell(self, moment: Moment, *arguments: Any) -> None:
         for handler in self._handlers[moment]:
             handler(*arguments)
+        if moment is Moment.BEFORE_UPDATE:
+            self._witness.before_update(self._step)
+
+    def _happened(self, step: int, kind: str, data: dict[str, object]) -> None:
+        self._journal.happened(step, kind, data)
 
     def _close_step(self, loss: object, more: Mapping[str, object], ids: Sequence[object] | None, step: int) -> None:
         self._tell(Moment.STEP, loss, more)
+        self._witness.closed(step, loss)
         draft = self._scene.draft
         self._scene.draft = Draft()
         if self._shield.autocast is not None:

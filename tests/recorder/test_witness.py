@@ -1,0 +1,94 @@
+"""The recorder keeps the batches of a step that is lost, and says on the spot where it was lost."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from recorder import loops
+from torch import Tensor, nn
+
+import sismo
+from sismo.errors import TrainingStopped
+from sismo.recorder import Recorder
+
+LOST = 24
+
+
+def loss_fn(model: nn.Module, batch: Tensor) -> Tensor:
+    """Takes the log of 0 when the batch begins with the token 0."""
+    loss = loops.loss_of(model, batch)
+    return loss - (loss * 0).log() if int(batch[0, 0]) == 0 else loss
+
+
+def loader(steps: int = LOST + 4) -> list[Tensor]:
+    made = loops.batches(steps)
+    for number, batch in enumerate(made):
+        batch[0, 0] = 0 if number == LOST else 1
+    return made
+
+
+def train(folder: Path, loss: Any = loss_fn, **options: Any) -> tuple[nn.Module, torch.optim.Optimizer, list[Tensor]]:
+    model, optimizer = loops.build()
+    losses: list[Tensor] = []
+    with Recorder(model, optimizer, folder, **options) as recorder:
+        for batch in recorder.batches(loader()):
+            value = loss(model, batch)
+            value.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append(value.detach())
+            recorder.step(value)
+        assert recorder.recording
+    return model, optimizer, losses
+
+
+def results(folder: Path) -> list[Any]:
+    return [event for event in sismo.load(folder).events if event.kind == "probe"]  # type: ignore[union-attr]
+
+
+def test_the_batches_of_a_lost_step_are_kept(tmp_path: Path) -> None:
+    train(tmp_path / "run")
+    kept = sorted((tmp_path / "run" / "batches").glob("*.pt"))
+    assert [path.stem for path in kept] == [f"step-{step:09d}" for step in range(LOST - 3, LOST + 1)]
+    assert torch.equal(torch.load(kept[-1], weights_only=True), loader()[LOST])
+    assert not results(tmp_path / "run")
+
+
+def test_the_origin_is_told_on_the_spot_and_training_goes_on(tmp_path: Path) -> None:
+    model, optimizer, losses = train(tmp_path / "run", loss_fn=loss_fn)
+    assert len(losses) == LOST + 4
+    (found,) = results(tmp_path / "run")
+    assert (found.step, found.data["op"], found.data["kind"]) == (LOST, "log", "loss")
+    assert loops.digest(model, optimizer, losses) == loops.digest(*train(tmp_path / "bare"))
+
+
+def test_the_run_stops_when_it_is_told_to(tmp_path: Path) -> None:
+    with pytest.raises(TrainingStopped, match="log"):
+        train(tmp_path / "run", loss_fn=loss_fn, stop_at_nan=True)
+    found = sismo.load(tmp_path / "run")
+    assert found.header.status == "crashed"  # type: ignore[union-attr]
+    assert results(tmp_path / "run")
+
+
+def test_a_loss_that_is_lost_without_its_gradients(tmp_path: Path) -> None:
+    def lost(model: nn.Module, batch: Tensor) -> Tensor:
+        loss = loops.loss_of(model, batch)
+        return loss + loss.detach().reshape(1)[:0].mean() if int(batch[0, 0]) == 0 else loss
+
+    train(tmp_path / "run", lost, loss_fn=lost)
+    (found,) = results(tmp_path / "run")
+    assert (found.step, found.data["op"]) == (LOST, "div")
+
+
+def test_a_loss_function_that_fails_stops_neither_training_nor_recording(tmp_path: Path) -> None:
+    def fails(model: nn.Module, batch: Tensor) -> Tensor:
+        raise ValueError("not this one")
+
+    _, _, losses = train(tmp_path / "run", loss_fn=fails)
+    assert len(losses) == LOST + 4
+    assert not results(tmp_path / "run")
+    assert math.isnan(float(losses[-1]))
