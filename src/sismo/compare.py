@@ -25,6 +25,8 @@ _LEVEL = 0.02
 """Share of the level that the difference must reach: less is not worth a line, however significant."""
 _REACH = 0.2
 """How far from its place in time, as a share of it, a level of the other run still counts as the same: no seed falls as fast as another."""
+_PLAIN = 0.5
+"""Share of the larger value that a difference must reach where there are too few rows for anything finer."""
 _LAGS = (1, 2, 4, 8, 16)
 _GRID = 2_000
 """Windows that are looked at, at most: a run of a million rows is compared in as little time as one of thousands."""
@@ -122,7 +124,7 @@ def _stays_apart(left: Values, right: Values) -> int | None:
     rows = left.size
     window = max(min(_WINDOW, rows // few), rows // many)
     if window < 2:
-        return None
+        return _plainly_apart(left, right)
     stride = max(1, rows // _GRID)
     a, b = _moving(left, window)[::stride], _moving(right, window)[::stride]
     step = max(1, window // stride)
@@ -132,6 +134,14 @@ def _stays_apart(left: Values, right: Values) -> int | None:
     held = min(max(2, step // 2), apart.size)
     found = np.flatnonzero(_moving(apart.astype(np.float64), held) > 1 - 0.5 / held)
     return _beginning(left, right, int(found[0]) * stride, window) if found.size else None
+
+
+def _plainly_apart(left: Values, right: Values) -> int | None:
+    """With too few rows to know their noise: the row from which all that follow, three at least, are apart by half of the larger."""
+    apart = np.abs(left - right) > _PLAIN * np.maximum(np.abs(left), np.abs(right))
+    near = np.flatnonzero(~apart)
+    first = int(near[-1]) + 1 if near.size else 0
+    return first if left.size - first >= 3 else None
 
 
 def _wander(means: Values, step: int) -> float:

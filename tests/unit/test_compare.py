@@ -89,6 +89,14 @@ def test_the_start_without_a_warmup_parts_at_once() -> None:
     assert found["dead_units/blocks.0"] is None
 
 
+def test_a_few_rows_part_where_they_plainly_do() -> None:
+    calm = np.array([0.9, 1.0, 1.1, 1.0, 0.9, 1.0])
+    assert parting(calm, 100 * calm).parts == 0
+    assert parting(calm, calm * [1, 1, 1, 100, 100, 100]).parts == 3
+    assert parting(calm, calm * [1, 1, 1, 1, 100, 100]).parts is None
+    assert parting(calm, calm[::-1] * 1.3).parts is None
+
+
 def test_a_million_rows_are_compared_at_once() -> None:
     rng = np.random.default_rng(0)
     before, after = 2 + 0.1 * rng.standard_normal((2, 1_000_000))
