@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sismo.sources.keys import meaning
 from sismo.sources.numbers import value_of
@@ -34,6 +34,15 @@ def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
         return False
     builder.add(row)
     return True
+
+
+def add_points(builder: RowBuilder, points: Iterable[tuple[str, float, float]]) -> None:
+    """Adds single measurements, each ``key, step, value`` on its own, as one row a step; of two for one step the later stays."""
+    rows: dict[float, dict[str, float]] = {}
+    for key, step, value in points:
+        rows.setdefault(step, {})[key] = value
+    for step in sorted(rows):
+        builder.add({"step": step} | rows[step])
 
 
 def _prefix(flat: Mapping[str, object]) -> str:

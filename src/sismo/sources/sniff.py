@@ -8,20 +8,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from sismo.errors import SourceError, UnrecognisedLog
+from sismo.errors import MalformedLog, SourceError, UnrecognisedLog
 from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.content import StreamContent, UnreadableLog, is_binary, open_content, sample_of
 from sismo.sources.registry import plugins
 
 MIN_SCORE = 5
-MAX_FILES = 64
+MAX_FILES = 1000
 """Logs read from one folder; the rest are left out."""
 MAX_DEPTH = 3
-_LOG_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".log", ".out", ".txt", ".err", ".stdout", ".gz", ".zst")
+_LOG_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".log", ".out", ".txt", ".err", ".stdout", ".gz", ".zst", ".wandb", ".db")
 _LOG_NAMES = ("metrics.csv", "results.csv", "trainer_log.jsonl", "metrics.json", "metrics.jsonl", "history.csv", "history.json",
     "training_log.csv",
               "log.txt", "train.log", "training.log", "output.log", "stdout.log", "main.log")  # fmt: skip
+
+_NO_LOGS = frozenset({"requirements.txt", "license.txt", "readme.txt", "config.json", "vocab.json", "vocab.txt", "merges.txt",
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "generation_config.json",
+    "preprocessor_config.json", "package.json", "wandb-metadata.json"})  # fmt: skip
 
 
 def formats() -> tuple[Format, ...]:
@@ -99,10 +103,10 @@ def _read_folder(label: str, path: Path, refused: list[SourceError]) -> list[Tab
     for form, place in _places(path, 0, unreadable, broken_links):
         try:
             found.extend(_named(form.read(_Folder(str(place), place)) if form is not None else read(str(place)), place, path))
-        except UnreadableLog as error:
+        except (UnreadableLog, MalformedLog) as error:
             unreadable.append(error)
         except SourceError:
-            # One bad file among several is no reason to refuse the folder; with none readable the folder is refused below.
+            # What is no log at all needs no mention; with none readable the folder is refused below.
             continue
         except OSError as error:
             unreadable.append(UnreadableLog(str(place), f"cannot be read ({error.strerror or error})"))
@@ -143,8 +147,8 @@ def named_log(names: Sequence[str]) -> str | None:
 
 
 def may_be_log(name: str) -> bool:
-    """Whether a file may be a log, by how its name ends."""
-    return name.lower().endswith(_LOG_SUFFIXES)
+    """Whether a file may be a log, by how its name ends, and is none of those that lie beside logs."""
+    return name.lower().endswith(_LOG_SUFFIXES) and name.lower() not in _NO_LOGS
 
 
 def _entries(path: Path, broken_links: list[Path]) -> tuple[list[Path], list[Path]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from sismo.errors import MalformedLog
 from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
+from sismo.sources.protobuf import fields, varint
 from sismo.sources.rows import RowBuilder
 
 MAX_RECORD = 64 * 1024 * 1024
@@ -93,7 +94,7 @@ class _Events:
     def read(self, record: bytes) -> tuple[int, Sequence[tuple[str, float]]]:
         """Step and scalars of an event."""
         if len(record) > 11 and record[0] == _TIME and record[9] == _STEP:
-            step, at = _varint(record, 10)
+            step, at = varint(record, 10)
             rest = record[at:]
             for place, size in self._places.get(len(rest), ()):
                 tag = self._tags.get(rest[:place] + rest[place + size :])
@@ -122,49 +123,14 @@ class _Events:
                 return
 
 
-def _fields(view: memoryview) -> Iterator[tuple[int, int, memoryview | int]]:
-    """Field number, wire type and content of a message."""
-    at, end = 0, len(view)
-    while at < end:
-        key, at = _varint(view, at)
-        wire = key & 7
-        if wire == 0:
-            value, at = _varint(view, at)
-            yield key >> 3, wire, value
-            continue
-        if wire == 2:
-            size, at = _varint(view, at)
-        elif wire in (1, 5):
-            size = 8 if wire == 1 else 4
-        else:
-            raise ValueError(f"wire type {wire}")
-        if at + size > end:
-            raise ValueError("field beyond the end of its message")
-        yield key >> 3, wire, view[at : at + size]
-        at += size
-
-
-def _varint(view: memoryview | bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = view[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("varint too long")
-
-
 def _event(view: memoryview) -> tuple[int, list[tuple[str, float]]]:
     step = 0
     scalars: list[tuple[str, float]] = []
-    for number, _, content in _fields(view):
+    for number, _, content in fields(view):
         if number == 2 and isinstance(content, int):
             step = content - (1 << 64) if content >> 63 else content
         elif number == 5 and isinstance(content, memoryview):
-            for inner, _, summary in _fields(content):
+            for inner, _, summary in fields(content):
                 if inner == 1 and isinstance(summary, memoryview) and (scalar := _value(summary)) is not None:
                     scalars.append(scalar)
     return step, scalars
@@ -172,7 +138,7 @@ def _event(view: memoryview) -> tuple[int, list[tuple[str, float]]]:
 
 def _value(view: memoryview) -> tuple[str, float] | None:
     tag, value = "", None
-    for number, wire, content in _fields(view):
+    for number, wire, content in fields(view):
         if isinstance(content, int):
             continue
         if number == 1:
@@ -187,7 +153,7 @@ def _value(view: memoryview) -> tuple[str, float] | None:
 def _tensor(view: memoryview) -> float | None:
     """The number in a tensor of one float or double, whether packed as bytes or as a list; None for any other tensor."""
     dtype, raw = 0, b""
-    for number, wire, content in _fields(view):
+    for number, wire, content in fields(view):
         if number == 1 and isinstance(content, int):
             dtype = content
         elif number in (4, 5, 6) and isinstance(content, memoryview):
