@@ -73,6 +73,8 @@ def _connected(address: str, jobs: int | None) -> Iterator[None]:
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "include_dashboard": False}
     try:
         if address == LOCAL:
+            # Ray gives way to everything else on a machine by default; whoever asks for workers here wants them to work.
+            os.environ.setdefault("RAY_worker_niceness", "0")
             ray.init(num_cpus=jobs, **quiet)
         else:
             ray.init(address, logging_level=logging.ERROR, log_to_driver=False)

@@ -95,7 +95,7 @@ def score(examined: Sequence[Examined], level: str) -> Score:
         result = classify(answer.verdict, trial.truth)
         results[result] += 1
         first = answer.verdict.first
-        said = first.id if first is not None and result != "unknown" else result
+        said = first.id if first is not None and result not in ("unknown", "missed") else result
         confusions[trial.truth[0], trial.truth[0] if result == "right" else said] += 1
         named = {cause.id for cause in answer.verdict.causes[:3]} | set(first.twins if first else ())
         in_three += bool(named & set(trial.truth))
