@@ -38,7 +38,7 @@ def question(name: str, section: str, asks: str, answer: str, *evidence: Evidenc
 
 FACTS = [
     Text(
-        "{label}: {first:.4g} to {last:.4g}, {rows} rows, {unit} {start} to {end}",
+        "{label}: {first:.4g} to {last:.4g}, {rows} {rows:row|rows}, {unit} {start} to {end}",
         {"label": "training loss", "first": 6.31, "last": float("nan"), "rows": 1000, "unit": "step", "start": 0, "end": 999},
     ),
 ]
@@ -188,7 +188,7 @@ UNJUDGED = PostMortem(
     healthy=None,
     severity="none",
     step=None,
-    verdict=Text("No verdict: there is not enough to judge by ({rows} rows of training loss).", {"rows": 4}),
+    verdict=Text("No verdict: there is not enough to judge by ({rows} {rows:row|rows} of training loss).", {"rows": 4}),
     facts=[],
     causes=[],
     walk=[],

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sismo.records.channels import FAMILIES
+from sismo.records.sentence import fill
 from sismo.records.types import NOTHING, Run
 from sismo.signals.types import Detector, Observation, State
 from sismo.tree.types import Answer, Diagnosis, Finding, Visit
@@ -27,7 +28,7 @@ class Text(NamedTuple):
     numbers: Mapping[str, object] = NOTHING
 
     def __str__(self) -> str:
-        return self.template.format(**self.numbers)
+        return fill(self.template, self.numbers)
 
 
 class EvidenceItem(NamedTuple):
@@ -152,7 +153,7 @@ def _verdict(run: Run, diagnosis: Diagnosis) -> Text:
         return Text("The loss is lost, and this log does not say why.")
     if diagnosis.healthy is None or loss is None:
         rows = 0 if loss is None else len(loss)
-        return Text("No verdict: there is not enough to judge by ({rows} rows of training loss).", {"rows": rows})
+        return Text("No verdict: there is not enough to judge by ({rows} {rows:row|rows} of training loss).", {"rows": rows})
     return Text("Healthy as far as this log shows: nothing at warning or worse over {rows} rows.", {"rows": len(loss)})
 
 
@@ -163,7 +164,7 @@ def _facts(run: Run) -> list[Text]:
         if series is not None and len(series):
             numbers = {"label": label, "first": float(series.values[0]), "last": float(series.values[-1]), "rows": len(series),
                        "start": int(series.steps[0]), "end": int(series.steps[-1]), "unit": run.header.step_unit}  # fmt: skip
-            facts.append(Text("{label}: {first:.4g} to {last:.4g}, {rows} rows, {unit} {start} to {end}", numbers))
+            facts.append(Text("{label}: {first:.4g} to {last:.4g}, {rows} {rows:row|rows}, {unit} {start} to {end}", numbers))
     return facts
 
 

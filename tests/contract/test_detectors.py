@@ -18,6 +18,7 @@ from sismo.lab.drawn.catalogue import families
 from sismo.lab.drawn.types import Noise
 from sismo.postmortem import PostMortem, Text
 from sismo.records.channels import FAMILIES, family_of
+from sismo.records.sentence import fill
 from sismo.records.types import Event, Note, Run
 from sismo.signals import registry
 from sismo.signals.presets import preset
@@ -40,10 +41,13 @@ def each() -> pytest.MarkDecorator:
 
 
 def sentence(detector: Detector, seen: Observation) -> str:
-    """As the document fills it."""
+    """As the document fills it; raises where a number is missing or does not take its format."""
     numbers = {**seen.numbers, "start": seen.start, "end": seen.end, "channel": seen.channel}
     template = {State.PRESENT: detector.present, State.ABSENT: detector.absent, State.UNKNOWN: seen.missing}[seen.state]
-    return template.format(**numbers)
+    for _, name, spec, _ in string.Formatter().parse(template):
+        if name and "|" not in (spec or ""):  # a plural is words
+            format(numbers[name], spec or "")
+    return fill(template, numbers)
 
 
 @each()

@@ -77,7 +77,7 @@ def _tree(items: Sequence[WalkItem], leads: set[str], language: Language) -> Mar
         parts.append(tag("line", x1=_SPINE, x2=_SPINE, y1=_TOP, y2=_TOP + walked[-1] * _ROW + 28, class_="rail walked"))
     for place, (name, chunk) in enumerate(rows):
         parts += _row(language.say(name), chunk, _TOP + place * _ROW, leads, language)
-    label = language.fill("{count} questions", count=len(items))
+    label = language.fill("{count} {count:question|questions}", count=len(items))
     return tag("svg", *parts, viewBox=f"0 0 {_WIDTH} {height}", width=_WIDTH, height=height, role="group", aria_label=label)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sismo.records.numeric import median
+from sismo.records.sentence import fill
 
 Steps = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -84,7 +85,7 @@ class Note(NamedTuple):
     numbers: Mapping[str, object] = NOTHING
 
     def __str__(self) -> str:
-        return self.text.format(**self.numbers)
+        return fill(self.text, self.numbers)
 
 
 class Header(NamedTuple):

@@ -58,8 +58,7 @@ def cause(cause: Cause, detectors: Mapping[str, Detector], page: Page) -> str:
         (word("To decide"), [word(cause.decider)]),
         (word("Source"), [cause.source]),
     ]
-    severity = page.paint(word(cause.severity.value), TONES[cause.severity.value])
-    return _sheet(f"{cause.id}  {word(cause.title)}", severity, rows, page)
+    return _sheet(f"{cause.id}  {word(cause.title)}", cause.severity.value, rows, page)
 
 
 def threshold(limit: Threshold, users: Sequence[str], page: Page) -> str:
@@ -86,15 +85,25 @@ def render_json(kind: str, entry: Node | Cause | Threshold, version: str, **more
     return json.dumps(document, indent=2, allow_nan=False)
 
 
-def _sheet(title: str, after: str, rows: Sequence[Row], page: Page) -> str:
+def _sheet(title: str, severity: str, rows: Sequence[Row], page: Page) -> str:
     """A title, and each heading with what stands under it; empty headings are left out."""
-    lines = [page.paint(title, "bold") + (f"  {after}" if after else "")]
+    lines = _heading(title, severity, page)
     for heading, paragraphs in rows:
         filled = [paragraph for paragraph in paragraphs if paragraph]
         if filled:
             lines += ["", f"  {page.paint(heading, 'dim')}"]
             lines += [line for paragraph in filled for line in page.hang("    ", paragraph, indent=6)]
     return "\n".join(lines)
+
+
+def _heading(title: str, severity: str, page: Page) -> list[str]:
+    """The title with the severity behind it; under it where the line is too short for both."""
+    if not severity:
+        return [page.paint(line, "bold") for line in page.hang("", title, indent=4)]
+    last = page.paint(page.word(severity), TONES[severity])
+    if len(title) + 2 + len(page.word(severity)) <= page.width:
+        return [f"{page.paint(title, 'bold')}  {last}"]
+    return [*(page.paint(line, "bold") for line in page.hang("", title, indent=4)), f"    {last}"]
 
 
 def _signal(name: str, detectors: Mapping[str, Detector], page: Page) -> str:

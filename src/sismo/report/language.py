@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sismo.errors import UsageError
 from sismo.postmortem import Text
+from sismo.records import sentence
 
 LANGUAGES = ("en", "es")
 
 LOCALE = Path(__file__).parent / "locale"
-
-_NOTHING = "?"
-"""What stands for a number that is not there."""
-
-
-class _Forgiving(string.Formatter):
-    """``str.format`` that never fails: a report with one odd number in it is worth more than a traceback."""
-
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        return kwargs.get(str(key))
-
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        try:
-            return super().get_field(field_name, args, kwargs)
-        except (AttributeError, IndexError, KeyError, TypeError):
-            return None, field_name
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if value is None:
-            return _NOTHING
-        if isinstance(value, float) and not math.isfinite(value):
-            return "NaN" if math.isnan(value) else ("Inf" if value > 0 else "-Inf")
-        try:
-            return str(format(value, format_spec))
-        except (TypeError, ValueError):
-            return str(value)
-
-
-_FORMATTER = _Forgiving()
 
 
 class Language:
@@ -59,11 +29,7 @@ class Language:
 
     def say(self, text: Text) -> str:
         """The sentence with its numbers filled in. Words among the numbers (a title, a unit) are translated too."""
-        if not text.numbers:
-            # A sentence without numbers may still hold escaped braces.
-            return _FORMATTER.vformat(self.word(text.template), (), {}) if text.template else ""
-        filling = {name: self._value(value) for name, value in text.numbers.items()}
-        return _FORMATTER.vformat(self.word(text.template), (), filling)
+        return sentence.fill(self.word(text.template), {name: self._value(value) for name, value in text.numbers.items()})
 
     def _value(self, value: object) -> object:
         if isinstance(value, Text):

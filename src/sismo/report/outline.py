@@ -24,7 +24,7 @@ def render_json(trees: Sequence[Tree], version: str) -> str:
 
 
 def _tree(tree: Tree, page: Page) -> Iterator[str]:
-    count = page.language.fill("{count} questions", count=len(tree.nodes))
+    count = page.language.fill("{count} {count:question|questions}", count=len(tree.nodes))
     yield page.heading(page.word(tree.title), count)
     for (prefix, section), nodes in groupby(tree.nodes, key=lambda node: (node.id.partition(".")[0], node.section)):
         yield ""

@@ -48,7 +48,7 @@ def _table(found: ProbeReport, page: Page) -> list[str]:
     widths = [min(40, max(len(row[place]) for row in cells)) for place in range(len(found.columns))]
     lines = ["  " + "  ".join(_fitting(row, widths, page)) for row in cells]
     left = len(found.rows) - len(rows)
-    more = [page.paint("  " + page.language.fill("({count} earlier rows: --verbose)", count=left), "dim")] if left else []
+    more = [page.paint("  " + page.language.fill("({count} earlier {count:row|rows}: --verbose)", count=left), "dim")] if left else []
     return [page.paint(lines[0], "dim"), *more, *lines[1:]]
 
 

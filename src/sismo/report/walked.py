@@ -23,7 +23,7 @@ def path(page: Page, walk: Sequence[WalkItem], room: int) -> list[str]:
         body = [line for name, items in sections for line in _lines(page, name, items, fold)]
         if page.verbose or len(top) + len(body) <= room:
             return [*top, *body]
-    counts = page.language.fill("{count} questions: {tally} (--verbose)", count=len(walk), tally=_tally(page, walk))
+    counts = page.language.fill("{count} {count:question|questions}: {tally} (--verbose)", count=len(walk), tally=_tally(page, walk))
     return [*top, f"  {counts}"] if room > len(top) else []
 
 

@@ -109,7 +109,7 @@ def _share(count: int, total: int, language: Language) -> str:
 def _group(group: Group, language: Language) -> Markup:
     cause = causes()[group.cause]
     say, word = language.say, language.word
-    facts = [tag("span", language.fill("{count} runs", count=f"{len(group.rows):,}"))]
+    facts = [tag("span", language.fill("{count} {count:run|runs}", count=f"{len(group.rows):,}"))]
     if group.first:
         facts.append(tag("span", language.fill("since {first}, last {last}", first=_day(group.first), last=_day(group.last))))
     if group.step is not None:

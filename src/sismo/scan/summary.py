@@ -30,8 +30,8 @@ def headline(rows: Sequence[Row]) -> Text:
     if not runs:
         return Text("No run could be read.")
     if not failing:
-        return Text("Nothing at warning or worse in {runs} runs.", {"runs": f"{runs:,}"})
-    return Text("{failing} of {runs} runs fail.", {"failing": f"{failing:,}", "runs": f"{runs:,}"})
+        return Text("Nothing at warning or worse in {runs} {runs:run|runs}.", {"runs": f"{runs:,}"})
+    return Text("{failing} of {runs} runs {failing:fails|fail}.", {"failing": f"{failing:,}", "runs": f"{runs:,}"})
 
 
 def state(rows: Sequence[Row]) -> State:
@@ -43,7 +43,14 @@ def state(rows: Sequence[Row]) -> State:
 
 def strays(scanned: Scanned) -> Text | None:
     """What was passed over, or None."""
-    return Text("{count} files beside the runs are no logs and were passed over.", {"count": scanned.strays}) if scanned.strays else None
+    return (
+        Text(
+            "{count} {count:file|files} beside the runs {count:is no log and was|are no logs and were} passed over.",
+            {"count": scanned.strays},
+        )
+        if scanned.strays
+        else None
+    )
 
 
 def render(scanned: Scanned, page: Page) -> str:

@@ -91,11 +91,22 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
         header = read_header(table.source, name, config, total=axis.total, unit=axis.unit, objective=naming.objective)
         notes = [*table.notes, *naming.notes, *axis.notes, *segment.notes, *event_notes]
         if overlaps:
-            notes.append(Note("resumed", "the run was taken up again {count} times; {overlap} rows that were logged twice were replaced",
-                              {"count": len(overlaps), "overlap": sum(one[1] for one in overlaps)}))  # fmt: skip
+            numbers = {"count": len(overlaps), "overlap": sum(one[1] for one in overlaps)}
+            notes.append(
+                Note(
+                    "resumed",
+                    "the run was taken up again {count} {count:time|times}; "
+                    "{overlap} {overlap:row that was|rows that were} logged twice {overlap:was|were} replaced",
+                    numbers,
+                )
+            )
         if duplicates:
             notes.append(
-                Note("duplicate-steps", "{count} rows repeat the step before them; the last of each was kept", {"count": duplicates})
+                Note(
+                    "duplicate-steps",
+                    "{count} {count:row repeats the step before it|rows repeat the step before them}; the last of each was kept",
+                    {"count": duplicates},
+                )
             )
         notes.extend(_beyond_counting(columns))
         notes.extend(remarks(series, axis.unit))

@@ -215,7 +215,9 @@ class StreamContent(Content):
         elif self.truncated:
             found.append(Note("partial-log", "the compressed file ends too early; what could be read was read"))
         if self.long_lines:
-            found.append(Note("skipped-lines", "{count} lines longer than 1 MiB were skipped", {"count": self.long_lines}))
+            found.append(
+                Note("skipped-lines", "{count} {count:line|lines} longer than 1 MiB {count:was|were} skipped", {"count": self.long_lines})
+            )
         if self.latin:
             found.append(Note("encoding", "parts of the file are not UTF-8 and were read as Latin-1"))
         return found

@@ -91,7 +91,7 @@ def _placeholders(series: Mapping[str, Series]) -> Iterable[Note]:
     if np.isclose(np.log10(smallest), np.round(np.log10(smallest)), atol=1e-6):
         yield Note(
             "placeholder-values",
-            "{key} is 0 on {count} rows because it is printed rounded",
+            "{key} is 0 on {count} {count:row|rows} because it is printed rounded",
             {"key": rate.source_key or "lr", "count": int(zeros)},
         )
 

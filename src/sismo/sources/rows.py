@@ -86,9 +86,11 @@ class RowBuilder:
         """Everything gathered so far as a table."""
         notes = list(self.notes)
         if self.skipped:
-            notes.append(Note("skipped-lines", "{count} lines could not be read and were skipped", {"count": self.skipped}))
+            notes.append(
+                Note("skipped-lines", "{count} {count:line|lines} could not be read and {count:was|were} skipped", {"count": self.skipped})
+            )
         if self._refused:
-            notes.append(Note("skipped-keys", "{count} keys beyond the first {limit} were ignored",
+            notes.append(Note("skipped-keys", "{count} {count:key|keys} beyond the first {limit} {count:was|were} ignored",
                               {"count": len(self._refused), "limit": MAX_KEYS}))  # fmt: skip
         columns = {key: _column(self.n_rows, rows, values) for key, (rows, values) in self._cells.items() if rows}
         return Table(self.source, self.n_rows, columns, tuple(self.marks), dict(self.config), tuple(notes), dialect)

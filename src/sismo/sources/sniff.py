@@ -118,7 +118,11 @@ def _read_folder(label: str, path: Path, refused: list[SourceError]) -> list[Tab
         raise UnrecognisedLog(label, "no training log found in this folder; name the log file itself")
     refused.extend(unreadable)
     if broken_links:
-        note = Note("skipped-files", "{count} links in the folder lead nowhere and were skipped", {"count": len(broken_links)})
+        note = Note(
+            "skipped-files",
+            "{count} {count:link|links} in the folder {count:leads nowhere and was|lead nowhere and were} skipped",
+            {"count": len(broken_links)},
+        )
         found = [_noted(one, (note,)) for one in found]
     return found
 

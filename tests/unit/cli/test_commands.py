@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 
 from sismo.cli.main import run
+from sismo.report import explain
+from sismo.report.language import language
+from sismo.report.page import Page
+from sismo.signals.registry import detectors
+from sismo.tree.catalogue import causes, nodes
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 HEALTHY, BROKEN = str(EXAMPLES / "healthy.jsonl"), str(EXAMPLES / "lightning-nan.csv")
@@ -157,3 +162,11 @@ def test_the_commands_are_those_in_the_folder(capsys: pytest.CaptureFixture[str]
     assert run(["--help"]) == 0
     out = capsys.readouterr().out
     assert all(f"  {file.stem} " in out for file in folder.glob("[!_]*.py"))
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_no_explanation_is_wider_than_80_columns(lang: str) -> None:
+    sheet = Page(language(lang))
+    sheets = [explain.cause(cause, detectors(), sheet) for cause in causes().values()]
+    sheets += [explain.question(node, detectors(), {}, sheet) for node in nodes().values()]
+    assert [line for text in sheets for line in text.splitlines() if len(line) > 80] == []

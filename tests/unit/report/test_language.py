@@ -6,6 +6,7 @@ import pytest
 
 from sismo.errors import UsageError
 from sismo.postmortem import Text
+from sismo.records.types import Note
 from sismo.report.language import Language, language, preferred
 
 
@@ -20,10 +21,22 @@ from sismo.report.language import Language, language, preferred
         ("loss {loss:.4g}", {"loss": "n/a"}, "loss n/a"),
         ("{a.b} {c[d]}", {"a": 1, "c": None}, "? ?"),
         ("100 %, {{}}", {}, "100 %, {}"),
+        ("{rows} {rows:row was|rows were}", {"rows": 1}, "1 row was"),
+        ("{rows} {rows:row was|rows were}", {"rows": "1"}, "1 row was"),
+        ("{rows} {rows:row was|rows were}", {"rows": 0}, "0 rows were"),
+        ("{rows} {rows:row was|rows were}", {"rows": 21}, "21 rows were"),
+        ("{rows} {rows:row was|rows were}", {}, "? rows were"),
     ],
 )
 def test_a_sentence_is_filled_whatever_the_numbers_are(template: str, numbers: dict[str, object], expected: str) -> None:
     assert language("en").say(Text(template, numbers)) == expected
+
+
+def test_a_sentence_reads_the_same_without_a_language() -> None:
+    numbers = {"count": 1}
+    template = "{count} {count:line|lines} could not be read and {count:was|were} skipped"
+    assert str(Text(template, numbers)) == str(Note("skipped-lines", template, numbers)) == "1 line could not be read and was skipped"
+    assert language("es").say(Text(template, numbers)) == "se saltó 1 línea ilegible"
 
 
 def test_words_among_the_numbers_are_translated_too() -> None:

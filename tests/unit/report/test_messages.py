@@ -13,7 +13,8 @@ CATALOGUE = messages.catalogue()
 
 
 def fields(text: str) -> set[tuple[str, str]]:
-    return {(name, spec or "") for _, name, spec, _ in string.Formatter().parse(text) if name}
+    """Every number with its format; a plural (``{count:row|rows}``) is each language's own."""
+    return {(name, spec or "") for _, name, spec, _ in string.Formatter().parse(text) if name and "|" not in (spec or "")}
 
 
 def test_the_catalogue_is_what_would_be_written() -> None:

@@ -212,15 +212,15 @@ def _single_examples(view: View) -> Observation:
 DETECTORS = (
     Detector("loss-falls", (LOSS_TRAIN,), _falls, "the loss falls from {first:.4g} to {last:.4g}", "the loss does not fall over the log"),
     Detector("val-falls-while-loss-rises", (LOSS_TRAIN, LOSS_VAL), _val_falls_in_window, "over the same steps the validation loss goes from {first:.4g} to {last:.4g}", "the validation loss rises over the same steps"),
-    Detector("fp16-norm-nonfinite", (GRAD_NORM_PRE, "header.dtype"), _fp16_norm, "{count} gradient norms of this half-precision run are not finite", "no non-finite gradient norm in half precision", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
+    Detector("fp16-norm-nonfinite", (GRAD_NORM_PRE, "header.dtype"), _fp16_norm, "{count} {count:gradient norm of this half-precision run is|gradient norms of this half-precision run are} not finite", "no non-finite gradient norm in half precision", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
     Detector("fp16-loss-nonfinite", (LOSS_TRAIN, "header.dtype"), _fp16_loss, "the loss of an fp16 run is not finite from step {start}", "no loss is lost in fp16", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
     Detector("loss-falls-to-the-end", (LOSS_TRAIN,), _falls_to_the_end, "the training loss still falls at the end of the log", "the training loss has stopped falling"),
     Detector("runup-as-lr-rises", (LOSS_TRAIN, LR), _runup_as_lr_rises, "the loss is lost at step {start} while the LR climbs, at {lr:.3g}", "the loss is not lost while the LR climbs"),
     Detector("lost-late-at-lr-over-one", (LOSS_TRAIN, LR), _lost_late_at_high_lr, "by the first logged row, step {start}, the loss is lost, at an LR of {lr:.3g}", "the loss is not lost at such an LR"),
-    Detector("val-explodes-as-lr-rises", (LOSS_VAL, LR, GRAD_NORM_PRE), _val_explodes_as_lr_rises, "the validation loss leaps with the gradient norm at step {start}, at an LR near its peak ({count} times)", "the validation loss does not leap with the norm"),
+    Detector("val-explodes-as-lr-rises", (LOSS_VAL, LR, GRAD_NORM_PRE), _val_explodes_as_lr_rises, "the validation loss leaps with the gradient norm at step {start}, at an LR near its peak ({count} {count:time|times})", "the validation loss does not leap with the norm"),
     Detector("language-loss-near-zero", (LOSS_TRAIN, "epoch"), _language_near_zero, "a language model goes from {first:.3g} to {last:.3g} nats, under what text allows", "no language model with a loss near 0"),
     Detector("language-train-and-val-near-zero", (LOSS_TRAIN, LOSS_VAL), _language_both, "a language model's training and validation loss are both near 0 ({train:.3g} and {val:.3g})", "no language model with both losses near 0"),
     Detector("lost-in-first-steps", (GRAD_NORM_PRE,), _lost_first, "the norm is lost within the first rows (step {start})", "the norm is not lost in the first rows"),
     Detector("eval-of-boxes", ("loss_term",), _boxes, "the loss is that of a detector (boxes)", "not the loss of a detector"),
-    Detector("batch-of-one", ("header.config",), _single_examples, "batches hold {size:.0f} example", "batches hold {size:.0f} examples", "say the batch size in manifest.json"),
+    Detector("batch-of-one", ("header.config",), _single_examples, "batches hold {size:.0f} example", "batches hold {size:.0f} {size:example|examples}", "say the batch size in manifest.json"),
 )  # fmt: skip

@@ -286,7 +286,7 @@ DETECTORS = (
     Detector("val-flat", (LOSS_VAL,), _val_flat, "the validation loss stands too, at {level:.4g}", "the validation loss moves"),
     Detector("val-nonfinite-throughout", _BOTH, _val_lost, "{channel} is not finite on all {rows} rows (first at step {start}), while every training row is finite", "the validation loss is finite, or the training loss is lost as well"),
     Detector("val-nonfinite-briefly", _BOTH, _val_lost_briefly, "{channel} is not finite on {count} of {rows} rows (first at step {start}) and finite on the others", "no passing loss of the validation loss"),
-    Detector("train-multiple-of-val", _BOTH, _train_over_val, "the training loss is {ratio:.2f}× the validation loss over {count} evaluations", "training and validation loss are of one size", thresholds=(_FACTOR,)),
+    Detector("train-multiple-of-val", _BOTH, _train_over_val, "the training loss is {ratio:.2f}× the validation loss over {count} {count:evaluation|evaluations}", "training and validation loss are of one size", thresholds=(_FACTOR,)),
     Detector("ratio-is-accumulation", ("header.accumulation",), _factor_is_accumulation, "which is the accumulation factor, {factor}", "the ratio is not the accumulation factor", "say gradient_accumulation_steps in manifest.json"),
     Detector("val-below-train", _BOTH, _val_below_train, "the validation loss lies below the training loss all along ({ratio:.2f}× at the end)", "the validation loss does not lie below the training loss"),
     Detector("train-and-val-near-zero", _BOTH, _both_tiny, "training and validation loss both end near 0 ({train:.3g} and {val:.3g})", "training and validation loss are not both near 0"),

@@ -130,7 +130,7 @@ def _repeated(view: View) -> Observation:
 
 
 DETECTORS = (
-    Detector("loss-exactly-zero", (LOSS_TRAIN,), _zero, "the loss is exactly 0.0 from step {start} to the end ({rows} rows)", "the loss is not stuck at exactly 0", live=True),
+    Detector("loss-exactly-zero", (LOSS_TRAIN,), _zero, "the loss is exactly 0.0 from step {start} to the end ({rows} {rows:row|rows})", "the loss is not stuck at exactly 0", live=True),
     Detector("loss-zero-from-first-row", (LOSS_TRAIN,), _zero_from_start, "it is so from the first logged row", "the loss was above 0 before"),
     Detector("zero-loss-norm-zero", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_zero, "the gradient norm is exactly 0 on those rows: nothing carries loss", "the gradient norm is not 0 while the loss is"),
     Detector("zero-loss-norm-nan", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_nan, "the gradient norm is NaN on those rows: the true loss is not 0", "the gradient norm is not NaN while the loss is 0"),

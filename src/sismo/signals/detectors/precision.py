@@ -177,14 +177,14 @@ def _loss_leaps(view: View) -> Observation:
 _SCALE = (LOSS_SCALE, "events.overflow")
 DETECTORS = (
     Detector("grad-norm-nonfinite", (GRAD_NORM_PRE,), _norm_nonfinite, "the gradient norm is not finite on {count} of {rows} rows, first at step {start}", "every gradient norm is finite", live=True),
-    Detector("grad-norm-nonfinite-now-and-then", (GRAD_NORM_PRE, LOSS_TRAIN), _norm_nonfinite_once, "{count} scattered rows with a non-finite norm (first at step {start}); the loss goes on undisturbed", "the non-finite norms are not just a few scattered rows", thresholds=(_OVERFLOW_RATE,)),
-    Detector("loss-scale-collapsed", _SCALE, _scaled(_collapsed), "the loss scale fell {fall} times in a row without a doubling, to {last:.4g}", "the loss scale did not collapse", live=True),
+    Detector("grad-norm-nonfinite-now-and-then", (GRAD_NORM_PRE, LOSS_TRAIN), _norm_nonfinite_once, "{count} {count:row|scattered rows} with a non-finite norm (first at step {start}); the loss goes on undisturbed", "the non-finite norms are not just a few scattered rows", thresholds=(_OVERFLOW_RATE,)),
+    Detector("loss-scale-collapsed", _SCALE, _scaled(_collapsed), "the loss scale fell {fall} {fall:time|times} in a row without a doubling, to {last:.4g}", "the loss scale did not collapse", live=True),
     Detector("loss-scale-under-one", _SCALE, _scaled(_under_one), "the loss scale went down to {minimum:.4g}", "the loss scale stayed at 1 or above", thresholds=(_SCALE_FLOOR,), live=True),
     Detector("loss-scale-constant", _SCALE, _scaled(_constant), "the loss scale is {scale:.4g} on every row", "the loss scale moves"),
-    Detector("overflow", _SCALE, _scaled(_overflow), "{count} overflows, first at step {start}", "no overflow", live=True),
+    Detector("overflow", _SCALE, _scaled(_overflow), "{count} {count:overflow|overflows}, first at step {start}", "no overflow", live=True),
     Detector("overflow-often", _SCALE, _scaled(_late), "{share:.0%} of the steps after start-up overflow", "overflows after start-up are rare", thresholds=(_OVERFLOW_RATE,), live=True),
     Detector("overflow-at-every-step", _SCALE, _scaled(_from_start), "every step in this log overflowed and was skipped (scale down to {last:.4g})", "some steps were applied"),
-    Detector("overflow-only-startup", _SCALE, _scaled(_startup), "{count} overflows while the scaler looked for its level; the scale then holds at {last:.4g}", "the overflows are not just start-up, or there are none", thresholds=(_OVERFLOW_RATE,)),
+    Detector("overflow-only-startup", _SCALE, _scaled(_startup), "{count} {count:overflow|overflows} while the scaler looked for its level; the scale then holds at {last:.4g}", "the overflows are not just start-up, or there are none", thresholds=(_OVERFLOW_RATE,)),
     Detector("loss-scale-ignores-overflow", (*_SCALE, GRAD_NORM_PRE), _scaled(_constant_with_overflow), "the loss scale stays at {scale:.4g} through {count} overflows", "the loss scale reacts to overflows, or there are none"),
     Detector("norm-is-the-loss-scale", (GRAD_NORM_PRE, LOSS_SCALE), _norm_is_scaled, "the gradient norm, {norm:.6g}, is of the size of a loss scale: it is measured on scaled gradients", "the gradient norm does not look like a loss scale"),
     Detector("loss-leaps-for-one-row", (LOSS_TRAIN,), _loss_leaps, "the loss leaps to {value:.4g} at step {start} and is ordinary again in the next row", "no single row leaps a thousandfold"),

@@ -133,7 +133,7 @@ def _summary_too_low(view: View) -> Observation:
 
 _R = (LOSS_TRAIN, "events.resume")
 DETECTORS = (
-    Detector("resumed", ("events.resume",), _resumed, "the run was resumed {count} times, first at step {start}", "the run was not resumed"),
+    Detector("resumed", ("events.resume",), _resumed, "the run was resumed {count} {count:time|times}, first at step {start}", "the run was not resumed"),
     Detector("loss-jumps-at-resume", _R, _loss_jumps, "at the resume (step {start}) the loss goes from {before:.4g} to {after:.4g} at once", "the loss does not jump at a resume"),
     Detector("loss-climbs-after-resume", _R, _loss_climbs, "the loss is seamless at the resume (step {start}, {first:.4g}) and climbs to {after:.4g} after it", "the loss does not climb after a resume"),
     Detector("loss-heals-after-resume", _R, _heals, "it comes back down to {lowest:.4g}", "no jump at a resume that heals"),

@@ -56,7 +56,9 @@ def _quoted(event: Event) -> str:
 
 
 def _says(name: str, what: str, *tags: str) -> Detector:
-    return Detector(name, ("events.warning",), _warned(*tags), "the log warns, {count} times: “{line}”", f"no warning of {what}")
+    return Detector(
+        name, ("events.warning",), _warned(*tags), "the log warns, {count} {count:time|times}: “{line}”", f"no warning of {what}"
+    )
 
 
 def _remark(code: str, otherwise: str) -> Detector:
@@ -71,7 +73,7 @@ DETECTORS = (
         "warned-of-labels",
         ("events.warning",),
         _fatal("device-assert", "label-out-of-range"),
-        "the log warns, {count} times: “{line}”",
+        "the log warns, {count} {count:time|times}: “{line}”",
         "no warning of a label outside the classes that ends the run",
     ),
     _says("warned-of-nonfinite-overlap", "a non-finite IoU", "nonfinite-iou"),

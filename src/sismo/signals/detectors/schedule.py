@@ -336,7 +336,7 @@ DETECTORS = (
     Detector("lr-constant-against-config", _R, _of(_constant_against_config), "the LR stays at {lr:.3g} although the schedule is {configured}", "the LR follows a schedule, or none is configured", "put the configured schedule into manifest.json"),
     Detector("lr-staircase", _R, _of(_staircase), "the LR falls in a staircase of equal steps", "the LR is no staircase"),
     Detector("warmup-longer-than-run", ("header",), _of(_warmup_too_long), "warmup takes {warmup} steps, the whole run {total}", "warmup ends within the run", "put warmup_steps and total_steps into manifest.json"),
-    Detector("lr-restarts", _R, _of(_restarts), "the LR restarts {count} times at an even period: by design", "no periodic restarts"),
+    Detector("lr-restarts", _R, _of(_restarts), "the LR restarts {count} {count:time|times} at an even period: by design", "no periodic restarts"),
     Detector("lr-over-one", _R, _of(_high_for_any), "the LR reaches {peak:.3g}", "the LR stays under 1"),
     Detector("val-explodes-at-lr-peak", ("loss/val", *_R), _val_explodes_at_peak, "the validation loss climbs from {start_value:.3g} to {peak:.3g} at step {start}, where the LR peaks at {lr:.3g}, and ends at {end_value:.3g}", "the validation loss does not explode near the peak of the LR"),
 )  # fmt: skip

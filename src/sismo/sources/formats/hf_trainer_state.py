@@ -75,7 +75,13 @@ def _table(label: str, text: str, config: Mapping[str, object]) -> Table:
         history: list[object] = salvage(text[max(0, text.find('"log_history"')) :])
         if not history:
             raise MalformedLog(label, "the JSON is cut off or broken before the first row of log_history; give a complete file") from None
-        builder.notes.append(Note("partial-log", "the JSON is broken; {count} rows before the break were read", {"count": len(history)}))
+        builder.notes.append(
+            Note(
+                "partial-log",
+                "the JSON is broken; {count} {count:row before the break was|rows before the break were} read",
+                {"count": len(history)},
+            )
+        )
     else:
         state = cast("dict[str, object]", document) if isinstance(document, dict) else {}
         rows = state.get("log_history")

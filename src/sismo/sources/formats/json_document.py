@@ -40,7 +40,11 @@ class JsonDocument(Format):
                 raise MalformedLog(
                     content.label, "the JSON is cut off or broken and no complete row could be read; give a complete file"
                 ) from None
-            note = Note("partial-log", "the JSON is broken; {count} rows before the break were read", {"count": len(rows)})
+            note = Note(
+                "partial-log",
+                "the JSON is broken; {count} {count:row before the break was|rows before the break were} read",
+                {"count": len(rows)},
+            )
         builder = RowBuilder("json-document")
         if note is not None:
             builder.notes.append(note)
