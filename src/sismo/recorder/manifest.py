@@ -62,6 +62,9 @@ def facts(scene: Scene) -> dict[str, object]:
         "model": type(scene.root).__name__,
         "parameters": sum(parameter.numel() for parameter in scene.root.parameters()),
         "trained": sum(weight.tensor.numel() for weight in scene.weights),
+        "weights_dtype": DTYPES.get(scene.weights[0].tensor.dtype),
+        "unheld": [name for name, parameter in _left(scene) if parameter.requires_grad],
+        "frozen": [name for name, parameter in _left(scene) if not parameter.requires_grad],
         "blocks": list(scene.blocks),
         "groups": [
             {key: _plain(value) for key, value in group.items() if key != "params"} | {"tensors": len(group["params"])}
@@ -70,6 +73,12 @@ def facts(scene: Scene) -> dict[str, object]:
         "optimizers": [type(optimizer).__name__ for optimizer in scene.optimizers],
         "off": ["activations", "units", "attention", "batch"] if scene.compiled else [],
     }
+
+
+def _left(scene: Scene) -> list[tuple[str, nn.Parameter]]:
+    """The parameters that no optimizer trains."""
+    trained = {id(weight.tensor) for weight in scene.weights}
+    return [(name, parameter) for name, parameter in scene.root.named_parameters() if id(parameter) not in trained]
 
 
 def dtype(scene: Scene) -> str | None:

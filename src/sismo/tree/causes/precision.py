@@ -123,7 +123,7 @@ CAUSES = (
         needs_any=("update-under-rounding", "lr-tiny"),
         base=0.4,
         supports=(Weight("dtype-bf16", 0.2), Weight("update-under-rounding", 0.3), Weight("loss-flat", 0.1)),
-        vetoes=("val-still-improves", "lr-only-rises", "loss-nonfinite-forever", "loss-falls"),
+        vetoes=("val-still-improves", "lr-only-rises", "loss-nonfinite-forever", "loss-falls", "weights-fp32"),
         twins=("lr-too-low",),
         decider="Compare a weight before and after one step, bit for bit.",
     ),

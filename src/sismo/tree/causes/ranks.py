@@ -61,7 +61,9 @@ CAUSES = (
         confirm="A third run on another machine agrees with one of the two.",
         counter="Nondeterministic kernels: repeat with deterministic algorithms on.",
         source="docs/sources.md, detector 23 (Megatron's rerun)",
-        needs=("replay-differs",),
-        base=0.7,
+        needs_any=("replay-differs", "matrix-jumps"),
+        base=0.45,
+        supports=(Weight("replay-differs", 0.25), Weight("matrix-jumps", 0.25)),
+        explains=("long-tail-batch", "lr-too-high", "optimizer-state-corrupted", "labels-corrupted", "exploding-gradients"),
     ),
 )  # fmt: skip

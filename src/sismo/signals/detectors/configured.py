@@ -1,0 +1,83 @@
+"""Whether the learning rate does what the configuration of the run says: it can, where the manifest holds the schedule and its lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sismo.records.channels import LR
+from sismo.signals.schedule import Schedule
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_LATE = Threshold("warmup-overrun", 2, 2, "×", "chosen: a warmup that is off by rounding is off by a step", "Rise past the configured warmup, in warmups.")  # fmt: skip
+_EARLY = Threshold("schedule-ends-early", 0.6, 0.6, "share", "catalogue: floor reached at 1/N of the run", "Share of the planned run before which a decay is over too early.")  # fmt: skip
+_STRAIGHT = 0.999
+"""Correlation of LR and step from which a rise is a straight line, as warmups are; half a cosine has 0.98."""
+_DECAYS = ("cosine", "linear", "polynomial", "exponential", "inverse", "wsd")
+"""Words in the names of schedules that move at every step and come down in the end."""
+
+
+def _planned(rule: Callable[[View, Schedule, int, int], Observation]) -> Callable[[View], Observation]:
+    """Runs a rule that is given warmup and length of the run as configured, where a decaying schedule is."""
+
+    def look(view: View) -> Observation:
+        schedule, header = view.schedule(LR), view.header
+        if schedule is None or header.schedule is None or header.total_steps is None:
+            return unknown("LR, schedule and total_steps in the configuration")
+        if not any(word in header.schedule.lower() for word in _DECAYS) or header.step_unit == "epoch":
+            return absent(LR)
+        return rule(view, schedule, header.warmup_steps or 0, header.total_steps)
+
+    return look
+
+
+def _rises_on(view: View, schedule: Schedule) -> bool:
+    """Whether the LR only rises, well past the warmup that is configured."""
+    return schedule.only_rises and not schedule.constant and view.rows(LR) >= 20
+
+
+def _straight(view: View) -> bool:
+    lr = view.finite(LR)
+    return lr is not None and float(np.corrcoef(lr.steps, lr.values)[0, 1]) > _STRAIGHT
+
+
+def _warmup_overrun(view: View, schedule: Schedule, warmup: int, total: int) -> Observation:
+    late = view.last_step > view.limit("warmup-overrun") * max(warmup, 1)
+    if late and _rises_on(view, schedule) and _straight(view):
+        return present(warmup, view.last_step, channel=LR, warmup=warmup, last=schedule.final)
+    return absent(LR)
+
+
+def _upside_down(view: View, schedule: Schedule, warmup: int, total: int) -> Observation:
+    late = view.last_step > view.limit("warmup-overrun") * max(warmup, 1)
+    if late and _rises_on(view, schedule) and not _straight(view) and not schedule.staircase:
+        return present(warmup, view.last_step, channel=LR, schedule=view.header.schedule, last=schedule.final)
+    return absent(LR)
+
+
+def _ends_early(view: View, schedule: Schedule, warmup: int, total: int) -> Observation:
+    """The decay is over, and the LR lies on its lowest level, well before the run is."""
+    lr = view.finite(LR)
+    if lr is None or schedule.final > 0.5 * schedule.peak or view.last_step < view.limit("schedule-ends-early") * total:
+        return absent(LR)
+    moving = np.flatnonzero(np.abs(lr.values - schedule.final) > 1e-6 * schedule.peak)
+    floor = int(lr.steps[moving[-1] + 1]) if moving.size and moving[-1] + 2 < len(lr) else view.last_step
+    share = floor / total
+    return present(floor, view.last_step, channel=LR, share=share, total=total) if share < view.limit("schedule-ends-early") else absent(LR)
+
+
+def _stairs(view: View, schedule: Schedule, warmup: int, total: int) -> Observation:
+    """A schedule that should move at every step moves in stairs of equal length, over rows that are closer than the stairs."""
+    return present(channel=LR, schedule=view.header.schedule) if schedule.staircase and not schedule.rounded else absent(LR)
+
+
+_NEEDS = (LR, "header")
+_HOW = "put the schedule, warmup_steps and total_steps into manifest.json"
+DETECTORS = (
+    Detector("warmup-overrun", _NEEDS, _planned(_warmup_overrun), "the LR still rises in a straight line at step {end}, to {last:.3g}; warmup is configured to end at step {start}", "the warmup ends where it is configured to", _HOW, (_LATE,)),
+    Detector("lr-upside-down", _NEEDS, _planned(_upside_down), "the LR rises to the end of the run, to {last:.3g}, where the {schedule} schedule should come down from step {start}", "the LR comes down as the schedule says", _HOW, (_LATE,)),
+    Detector("schedule-ends-early", _NEEDS, _planned(_ends_early), "the LR is at its end at step {start}, {share:.0%} of the {total} steps that are configured", "the schedule lasts as long as the run", _HOW, (_EARLY,)),
+    Detector("lr-stairs-against-config", _NEEDS, _planned(_stairs), "the LR moves in stairs of equal length, though a {schedule} schedule moves at every step", "the LR moves at every step", _HOW),
+)  # fmt: skip

@@ -1,0 +1,68 @@
+"""Whether a weight matrix changes all at once, as training does not change it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sismo.records.types import Series
+from sismo.signals.levels import finite
+from sismo.signals.schedule import Schedule
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_FAMILY = "spectral"
+_JUMP = Threshold("matrix-jump", 3, 3, "×", "measured: healthy matrices change under 1.3× between looks after the first tenth of a run", "Spectral norm of a matrix over that of the look before.")  # fmt: skip
+_CALM = 1.3
+_LOOKS = 6
+"""Looks that tell how far a matrix moves by itself."""
+
+
+def _matrices(view: View) -> list[Series]:
+    return [series for series in map(finite, view.family(_FAMILY)) if len(series) >= _LOOKS and bool((series.values > 0).all())]
+
+
+def _growth(series: Series) -> tuple[float, float, int]:
+    """The largest and the second largest growth from one look to the next after the first tenth of the looks, and where the largest is."""
+    first = max(2, len(series) // 10)
+    growth = series.values[first:] / series.values[first - 1 : -1]
+    place = int(np.argmax(growth))
+    return float(growth[place]), float(np.max(np.delete(growth, place))), first + place
+
+
+def _moved_on_purpose(view: View, start: int, end: int) -> bool:
+    """Whether weights were loaded, or the LR jumped, between two looks."""
+    schedule: Schedule | None = view.schedule()
+    jumps = [jump.step for jump in schedule.jumps] if schedule else []
+    return any(start <= step <= end for step in (*jumps, *(event.step for event in view.events if event.kind == "resume")))
+
+
+def _jumps(view: View) -> Observation:
+    """One matrix grows at least threefold from a look to the next, and is calm otherwise, with no LR jump or resume between."""
+    found = _matrices(view)
+    if not found:
+        return unknown(_FAMILY)
+    hits: list[tuple[int, Series, float]] = []
+    for series in found:
+        growth, usual, place = _growth(series)
+        start, end = int(series.steps[place - 1]), int(series.steps[place])
+        if growth >= view.limit("matrix-jump") and usual <= _CALM and not _moved_on_purpose(view, start, end):
+            hits.append((end, series, growth))
+    if not hits:
+        return absent(_FAMILY)
+    step, series, growth = min(hits, key=lambda hit: (hit[0], -hit[2]))
+    return present(step, channel=series.channel, ratio=growth, worst=series.channel, count=len(hits), total=len(found))
+
+
+def _steady(view: View) -> Observation:
+    found = _matrices(view)
+    if not found:
+        return unknown(_FAMILY)
+    growth = max(_growth(series)[0] for series in found)
+    return present(channel=_FAMILY, ratio=growth) if growth <= _CALM else absent(_FAMILY, ratio=growth)
+
+
+_HOW = "record the run with sismo.Recorder"
+DETECTORS = (
+    Detector("matrix-jumps", (_FAMILY,), _jumps, "{worst} is {ratio:.3g}× larger at step {start} than at the look before", "no matrix jumps", _HOW, (_JUMP,)),
+    Detector("matrices-steady", (_FAMILY,), _steady, "no matrix changes by over {ratio:.2f}× from one look to the next: the weights did not jump", "a matrix changes by {ratio:.2f}× from one look to the next", _HOW),
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Whether the learning rate does what the configuration says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import cosine, look, run
+from support.trios import Trio, check, check_all, each
+
+from sismo.records.types import Run
+from sismo.signals.detectors import configured
+from sismo.signals.types import State
+
+STEP = np.arange(400)
+MEANT = cosine(400, warmup=40)
+LINE = 1e-6 * (STEP + 1)
+UPSIDE_DOWN = np.where(STEP < 40, 1e-5 * STEP / 40, 1.01e-3 - MEANT)
+FOUR_TIMES = MEANT[np.minimum(4 * STEP, 399)]
+STAIRS = MEANT[STEP // 25]
+
+
+def planned(lr: object, **header: object) -> Run:
+    known = {"schedule": "cosine", "warmup_steps": 40, "total_steps": 400, **header}
+    return run(lr=lr, **known)  # type: ignore[arg-type]
+
+
+TRIOS = {
+    "warmup-overrun": Trio(planned(LINE), planned(MEANT), run(lr=LINE)),
+    "lr-upside-down": Trio(planned(UPSIDE_DOWN), planned(MEANT), run(lr=UPSIDE_DOWN)),
+    "schedule-ends-early": Trio(planned(FOUR_TIMES), planned(MEANT), run(lr=FOUR_TIMES)),
+    "lr-stairs-against-config": Trio(planned(STAIRS), planned(MEANT), run(lr=STAIRS)),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(configured, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+@pytest.mark.parametrize("signal", TRIOS)
+def test_a_schedule_that_is_meant_to_be_constant_or_in_steps_is_not_held_to_a_curve(signal: str) -> None:
+    for lr in (LINE, UPSIDE_DOWN, FOUR_TIMES, STAIRS):
+        assert look(planned(lr, schedule="constant_with_warmup"), signal).state is State.ABSENT
+
+
+def test_a_log_that_ends_inside_its_warmup_has_no_overrun() -> None:
+    assert look(planned(LINE[:70]), "warmup-overrun").state is State.ABSENT
+
+
+def test_a_run_that_is_not_over_has_no_schedule_that_ends_early() -> None:
+    assert look(planned(FOUR_TIMES[:150]), "schedule-ends-early").state is State.ABSENT

@@ -1,0 +1,45 @@
+"""Whether a weight matrix changes all at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.runs import event, falling, look, run
+from support.trios import Trio, check, check_all, each
+
+from sismo.records.types import Event, Run
+from sismo.signals.detectors import matrices
+from sismo.signals.types import State
+
+LOOKS = np.arange(0, 400, 10)
+GROWING = np.linspace(2.0, 3.0, LOOKS.size)
+STRUCK = np.where(LOOKS >= 200, 50.0, GROWING)
+
+
+def recorded(values: object, *events: Event, lr: object = None) -> Run:
+    return run(loss=falling(400), lr=lr, more={"spectral/a": (LOOKS, values), "spectral/b": (LOOKS, GROWING)}, events=events)  # type: ignore[dict-item, arg-type]
+
+
+TRIOS = {
+    "matrix-jumps": Trio(recorded(STRUCK), recorded(GROWING), run(loss=falling(400))),
+    "matrices-steady": Trio(recorded(GROWING), recorded(STRUCK), run(loss=falling(400))),
+}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(matrices, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+def test_weights_that_were_loaded_or_follow_a_jump_of_the_lr_do_not_jump_by_themselves() -> None:
+    assert look(recorded(STRUCK, event(195, "resume")), "matrix-jumps").state is State.ABSENT
+    jumped = np.where(np.arange(400) < 195, 1e-3, 1e-1)
+    assert look(recorded(STRUCK, lr=jumped), "matrix-jumps").state is State.ABSENT
+
+
+def test_a_matrix_that_is_restless_by_itself_does_not_jump() -> None:
+    restless = GROWING * np.where(np.arange(LOOKS.size) % 3 == 0, 4.0, 1.0)
+    assert look(recorded(restless), "matrix-jumps").state is State.ABSENT
