@@ -27,13 +27,15 @@ class Cadence:
     """Plans the jobs of each step.
 
     Arguments:
-        budget: share of the step time, or None for everything at every step.
+        budget: share of the step time, or None for everything at fixed steps.
         jobs: all there are.
+        every: how many steps those are apart.
         in_step: several ranks must come to the same plan, so that times have no say in it: one job a step.
     """
 
-    def __init__(self, budget: float | None, jobs: Sequence[Job], *, in_step: bool = False) -> None:
+    def __init__(self, budget: float | None, jobs: Sequence[Job], *, every: int = 1, in_step: bool = False) -> None:
         self.budget = budget
+        self._every = every
         self._in_step = in_step
         self._queue = deque(jobs)
         self._cost: dict[Job, float] = {}
@@ -69,9 +71,9 @@ class Cadence:
 
     def plan(self, first: Collection[str] = ()) -> list[Job]:
         """The jobs of the next step; those of the panels in ``first`` come before all others, which take turns."""
-        if self.budget is None:
-            return self.everything()
         firsts = [job for job in self._queue if job.panel in first]
+        if self.budget is None:
+            return firsts if self._steps % self._every else self.everything()
         if not self._step_time and not self._in_step:
             return firsts
         if self._in_step:

@@ -48,6 +48,8 @@ class Recorder:
             there is continued, and the seam is an event.
         config: the settings of the run: a mapping, a dataclass or a namespace. They go into the manifest.
         budget: the share of the step time that recording may take; None measures everything at every step.
+        every: without a budget, the steps between two measurements. They hang on the number of the step alone: the same training gives
+            the same record, whatever else the machine does.
         save_every: steps between checkpoints; none are written without it.
         keep: how many are kept that ``save_every`` healthy steps followed.
         scheduler, scaler, loader: what belongs into a checkpoint beside model and optimizers.
@@ -69,6 +71,7 @@ class Recorder:
         *,
         config: object = None,
         budget: float | None = 0.01,
+        every: int = 1,
         save_every: int | None = None,
         keep: int = 3,
         scheduler: Any = None,
@@ -82,6 +85,8 @@ class Recorder:
     ) -> None:
         if budget is not None and not 0 < budget < 1:
             raise UsageError(f"budget is a share of the step time between 0 and 1, or None for everything; not {budget}")
+        if every < 1:
+            raise UsageError(f"every is a number of steps, 1 or more; not {every}")
         if save_every is not None and save_every < 1:
             raise UsageError(f"save_every is a number of steps, 1 or more; not {save_every}")
         self.path = Path(path)
@@ -93,7 +98,7 @@ class Recorder:
         self._hooks = Hooks(self._scene, self._shield, self._tell)
         self._panels: list[Panel] = []
         try:
-            self._open(config, budget, save_every, keep, first_step, mirrors, checksum_every, loss_fn)
+            self._open(config, budget, every, save_every, keep, first_step, mirrors, checksum_every, loss_fn)
         except SismoError:
             self._put_away()
             raise
@@ -104,6 +109,7 @@ class Recorder:
         self,
         config: object,
         budget: float | None,
+        every: int,
         save_every: int | None,
         keep: int,
         first_step: int | None,
@@ -115,7 +121,7 @@ class Recorder:
         across = ranks.on and self._scene.sharded
         self._panels = _panels(self._scene, everything=across or ranks.rank == 0)
         self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
-        self._cadence = Cadence(budget, [job for panel in self._panels for job in panel.jobs()], in_step=across)
+        self._cadence = Cadence(budget, [job for panel in self._panels for job in panel.jobs()], every=every, in_step=across)
         header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
         self._replicas = Replicas(self._scene.weights, checksum_every if ranks.on and not across else 0)
         self._witness = Witness(self._scene, self._shield, self.path, loss_fn if ranks.world == 1 else None, self._happened)
