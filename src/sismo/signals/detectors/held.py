@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import cast
 
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
@@ -10,25 +11,28 @@ from sismo.signals.view import View
 _RECORD = "record the run with sismo.Recorder"
 
 
+def _fact(view: View, name: str) -> object:
+    """What the recorder wrote down about the run under a name; None where nothing was recorded."""
+    facts = view.header.config.get("sismo")
+    return cast("Mapping[str, object]", facts).get(name) if isinstance(facts, Mapping) else None
+
+
 def _listed(name: str) -> Callable[[View], Observation]:
     """Present where the manifest's list of that name holds parameters."""
 
     def look(view: View) -> Observation:
-        facts = view.header.config.get("sismo")
-        names = facts.get(name) if isinstance(facts, Mapping) else None
-        if not isinstance(names, Sequence) or isinstance(names, str):
+        listed = _fact(view, name)
+        if not isinstance(listed, list):
             return unknown("the list of parameters in manifest.json")
-        return present(0, count=len(names), first=str(names[0])) if names else absent()
+        names = [str(each) for each in cast("list[object]", listed)]
+        return present(0, count=len(names), first=names[0]) if names else absent()
 
     return look
 
 
 def _full_precision(view: View) -> Observation:
     """Whether the weights themselves are fp32, whatever the model computes in."""
-    facts = view.header.config.get("sismo")
-    dtype = facts.get("weights_dtype") if isinstance(facts, Mapping) else None
-    if dtype is None:
-        dtype = "fp32" if view.header.dtype == "fp32" else None
+    dtype = _fact(view, "weights_dtype") or ("fp32" if view.header.dtype == "fp32" else None)
     if dtype is None:
         return unknown("the dtype of the weights")
     return present(0, dtype=dtype) if dtype == "fp32" else absent(dtype=dtype)

@@ -64,7 +64,7 @@ CAUSES = (
     Cause(
         id="frozen-by-mistake",
         family="loop",
-        severity=_W,
+        severity=_N,
         title="A part of the model is frozen",
         statement="A group gets no gradient although it should learn.",
         first_action="List the parameters with requires_grad=False, and those whose grad is None after backward().",
@@ -74,6 +74,7 @@ CAUSES = (
         needs_any=("update-is-zero", "weights-frozen"),
         base=0.38,
         supports=(Weight("gradient-cut-off", 0.5), Weight("weights-frozen", 0.3)),
+        raised_by=(("update-is-zero", _W), ("gradient-cut-off", _W)),
         vetoes=("weights-unheld",),
         twins=("parameter-not-in-optimizer", "update-changes-nothing"),
         decider="Look whether the group has a gradient, and whether the optimizer holds it.",

@@ -12,9 +12,9 @@ NODES = (
     Node(
         id="P7.Q1",
         section=_S,
-        asks="Do ranks or repeated steps disagree?",
+        asks="Do ranks or repeated steps disagree, or does a matrix change by itself?",
         why="A replica that drifts or a machine that computes wrong looks like a bad run.",
-        signals=("replicas-part", "replay-differs", "rank-nonfinite-first"),
+        signals=("replicas-part", "replay-differs", "matrix-jumps", "rank-nonfinite-first"),
         yes=("replica-drift", "hardware-fault", "rank-nonfinite", "P7.Q2"),
         no=("P7.Q2",),
         unknown=("P7.Q2",),

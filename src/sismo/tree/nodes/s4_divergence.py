@@ -12,9 +12,9 @@ NODES = (
     Node(
         id="S4.Q1",
         section=_S,
-        asks="Has the loss risen over the last 200 steps?",
+        asks="Has the loss risen over the last 200 steps, or lost what had been learnt?",
         why="No spike and no NaN, and yet the run gets worse.",
-        signals=("loss-rising",),
+        signals=("loss-rising", "gain-lost"),
         yes=("S4.Q2", "by-design", "S5.Q1"),
         no=("S4.Q5",),
         unknown=("S4.Q5",),

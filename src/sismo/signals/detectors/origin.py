@@ -1,0 +1,56 @@
+"""Where in a recorded step the first number that is not finite stands: in an activation, or in a weight already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sismo.records.channels import LOSS_TRAIN
+from sismo.records.types import Series
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+
+def _when_lost(rule: Callable[[View, int], Observation]) -> Callable[[View], Observation]:
+    """Runs a rule that is given the step of the first training loss that is not finite; absent where all are."""
+
+    def look(view: View) -> Observation:
+        if not view.rows(LOSS_TRAIN):
+            return unknown(LOSS_TRAIN)
+        spans = view.nonfinite(LOSS_TRAIN)
+        return rule(view, spans[0].start) if spans else absent(LOSS_TRAIN)
+
+    return look
+
+
+def _at(series: Series, step: int) -> float | None:
+    place = int(np.searchsorted(series.steps, step))
+    return float(series.values[place]) if place < len(series) and int(series.steps[place]) == step else None
+
+
+def _activation(view: View, step: int) -> Observation:
+    """A layer whose activations were not finite in the very step that lost the loss, or before: the loss is not where it began."""
+    looked = [series for series in view.family("act_nonfinite") if _at(series, step) is not None]
+    if not looked:
+        return unknown("act_nonfinite at step {at}", at=step)
+    bad = [series.channel for series in looked if _at(series, step)]
+    return present(step, channel=bad[0], worst=bad[0], count=len(bad), total=len(looked)) if bad else absent("act_nonfinite")
+
+
+def _weight(view: View, step: int) -> Observation:
+    """A block whose weights, taken before the update, were not finite in the step that lost the loss, while those of others were."""
+    norms = {series.channel: _at(series, step) for series in view.family("spectral")}
+    looked = {channel: norm for channel, norm in norms.items() if norm is not None}
+    if not looked:
+        return unknown("spectral at step {at}", at=step)
+    bad = [channel for channel, norm in looked.items() if not np.isfinite(norm)]
+    alone = 0 < len(bad) < len(looked)
+    return present(step, channel=bad[0], worst=bad[0], total=len(looked)) if alone else absent("spectral")
+
+
+_HOW = "record the run with sismo.Recorder"
+DETECTORS = (
+    Detector("activation-nonfinite-with-loss", (LOSS_TRAIN, "act_nonfinite"), _when_lost(_activation), "{worst} is not finite in the step that loses the loss ({count} of {total} layers)", "every activation is finite in the step that loses the loss", _HOW),
+    Detector("weight-nonfinite-first", (LOSS_TRAIN, "spectral"), _when_lost(_weight), "{worst} is not finite in the step that loses the loss, the other matrices still are: the weight was bad before the step", "no matrix is bad before the others", _HOW),
+)  # fmt: skip

@@ -1,0 +1,30 @@
+"""Whether what was learnt is lost again."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.runs import falling, look, run
+from support.trios import Trio, check, check_all, each
+
+from sismo.signals.detectors import gain
+from sismo.signals.types import State
+
+CALM = falling(400)
+BACK = np.where(np.arange(400) < 250, CALM, CALM[0] - 0.05 + (CALM - CALM.mean()) * 0.01)
+
+TRIOS = {"gain-lost": Trio(run(loss=BACK), run(loss=CALM), run(val={0: 1.0}))}
+
+
+def test_every_signal_of_the_file_is_tried() -> None:
+    check_all(gain, TRIOS)
+
+
+@each(TRIOS)
+def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
+    check(signal, trio)
+
+
+def test_a_loss_that_gives_back_a_third_or_is_back_in_time_has_lost_nothing() -> None:
+    fall = CALM[0] - CALM[-20:].mean()
+    assert look(run(loss=np.where(np.arange(400) < 250, CALM, CALM + 0.33 * fall)), "gain-lost").state is State.ABSENT
+    assert look(run(loss=np.where(abs(np.arange(400) - 200) < 40, CALM[0], CALM)), "gain-lost").state is State.ABSENT
