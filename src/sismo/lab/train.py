@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ LOGGED = ("loss", "lr", "grad_norm", "loss_scale", "skipped", "epoch")
 """Families of channels that an ordinary log has."""
 
 
-def train(setup: Setup, path: Path, advance: Callable[[int], None] = lambda step: None, *, budget: float | None = 0.1) -> Run:
+def train(setup: Setup, path: Path, advance: Callable[[int], None] = lambda step: None, *, budget: float | None = 0.5) -> Run:
     """Trains a setup into a new run folder, on one thread; the same setup trains the same to the last bit.
 
     Arguments:
@@ -56,7 +56,14 @@ def _life(
     first = 0 if checkpoint is None else setup.restore(loop, checkpoint)
     scaler = loop.scaler if loop.scaler.is_enabled() else None
     with Recorder(
-        loop.model, loop.optimizer, path, config=settings, budget=budget, save_every=settings.save_every, scaler=scaler, first_step=first
+        loop.model,
+        loop.optimizer,
+        path,
+        config=_config(loop),
+        budget=budget,
+        save_every=settings.save_every,
+        scaler=scaler,
+        first_step=first,
     ) as recorder:
         for step in range(first, until):
             setup.before(loop, step)
@@ -64,6 +71,11 @@ def _life(
             due = step % settings.eval_every == 0 or step == settings.total_steps - 1
             recorder.step(loss, val=setup.evaluate(loop) if due else None, classes=classes)
             advance(step)
+
+
+def _config(loop: Loop) -> dict[str, object]:
+    """What the manifest says: the settings, and the entropy of the data where it is known."""
+    return {**asdict(loop.settings), "entropy": loop.data.entropy}
 
 
 def _loop(setup: Setup) -> Loop:

@@ -24,6 +24,7 @@ _KNOWN = {
     "total_steps": ("total_steps", "max_steps", "max_iters", "num_steps"),
     "warmup_steps": ("warmup_steps", "warmup_iters", "warmup"),
     "accumulation": ("gradient_accumulation_steps", "accumulation", "grad_accum"),
+    "entropy": ("entropy", "corpus_entropy"),
     "clip": ("grad_clip", "max_grad_norm", "clip"),
     "schedule": ("lr_scheduler_type", "schedule", "lr_schedule"),
 }
@@ -43,6 +44,7 @@ def header(scene: Scene, config: object, *, save_every: int | None, scheduler: o
         checkpoint_every=save_every,
         vocab_size=_whole(vocabulary) or max(embeddings, default=None),
         accumulation=_whole(found["accumulation"]),
+        entropy=_number(found["entropy"]),
         clip=_number(found["clip"]),
         schedule=str(found["schedule"]) if found["schedule"] else (type(scheduler).__name__ if scheduler is not None else None),
         config={**settings, "sismo": facts(scene)},

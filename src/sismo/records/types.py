@@ -97,6 +97,7 @@ class Header(NamedTuple):
         dtype: ``fp32``, ``fp16`` or ``bf16``.
         total_steps: steps that were planned. warmup_steps: warmup that was configured.
         checkpoint_every: steps between checkpoints. vocab_size: classes of the output.
+        entropy: nats per target of the data, under which no honest model comes on held-out data.
         accumulation: micro-batches per optimizer step. clip: gradient clipping threshold.
         schedule: name of the configured LR schedule (``cosine``, ``linear``, ``constant`` …).
         step_unit: ``step`` or ``epoch``: what one unit of ``Series.steps`` is.
@@ -112,6 +113,7 @@ class Header(NamedTuple):
     warmup_steps: int | None = None
     checkpoint_every: int | None = None
     vocab_size: int | None = None
+    entropy: float | None = None
     accumulation: int | None = None
     clip: float | None = None
     schedule: str | None = None

@@ -16,7 +16,7 @@ PANEL = Panel(
         Plot(Text("Share of labels"), ("batch/label_share",), bounds=(0.0, 1.0), log="never", optional=True),
         Plot(
             Text("Repeats, masked rows and non-finite inputs"),
-            ("batch/repeats", "batch/masked_rows", "batch/nonfinite", "batch/under_floor"),
+            ("batch/repeats", "batch/masked_rows", "batch/nonfinite"),
             log="never",
             optional=True,
         ),

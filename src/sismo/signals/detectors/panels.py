@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
 
+from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
 from sismo.signals.levels import finite, level
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
+_NORM = re.compile(r"norm|\bln(_|$)", re.IGNORECASE)
 _DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "measured: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
 _HEADS = Threshold(
     "dead-heads-share", 0.25, 0.25, "share", "measured: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal."
 )
 _DEAD_UNITS = Threshold("dead-units-share", 0.5, 0.5, "share", "SageMaker Debugger: over half of the units; healthy is about 5 %", "Share of dead units that is abnormal.")  # fmt: skip
 _ACT_GROWTH = Threshold("activation-at-start", 5, 5, "×", "preflight 5: same order at step 0 and 100; measured: 5× a baseline", "Activation at step 0 over that at step 100.")  # fmt: skip
+_ACT_UNIT = Threshold("activation-over-unit", 5, 5, "×", "measured: 95 to 103× with weights × 100, 12× with Xavier × 5, 0.005 to 0.9× with GPT-2's, Xavier's and torch's own", "Activation at step 0 over that of a normalised layer.")  # fmt: skip
+_FLOOR = Threshold("under-entropy-floor", 0.9, 0.9, "×", "three-failures, failure 3; measured: healthy 1.05×, broken mask under 0.3×", "Share of the data's entropy under which a validation loss is too good to be true.")  # fmt: skip
 _NEAR_LIMIT = Threshold(
     "activation-near-limit",
     32752,
@@ -107,6 +112,42 @@ def _activation_at_start(view: View, found: list[Series]) -> Observation:
         return unknown("act_mean_abs at steps 0 and 100")
     worst = max(ratios, key=lambda name: ratios[name])
     return present(0, channel=worst, ratio=ratios[worst], worst=worst) if ratios[worst] > view.limit("activation-at-start") else absent("act_mean_abs", ratio=ratios[worst])  # fmt: skip
+
+
+def _activation_over_unit(view: View, found: list[Series]) -> Observation:
+    """Activation at step 0 over the unit scale: that of the last normalising layer, or 1 where there is none.
+
+    A sound initialisation keeps everything of that order. A trained model may have any scale, and begins under the uniform guess.
+    """
+    first = {series.channel: float(series.values[0]) for series in found if int(series.steps[0]) <= 1}
+    if not first:
+        return unknown("act_mean_abs at step 0")
+    loss, vocabulary = view.finite(LOSS_TRAIN), view.header.vocab_size
+    if loss is None or not len(loss) or vocabulary is None:
+        return unknown("vocab_size")
+    norms = [value for channel, value in first.items() if _NORM.search(channel) and value > 0]
+    unit = norms[-1] if norms else 1.0
+    worst = max(first, key=lambda name: first[name])
+    ratio = first[worst] / unit
+    trained = float(loss.values[0]) < math.log(vocabulary) - view.limit("first-loss-near")
+    if trained or ratio <= view.limit("activation-over-unit"):
+        return absent("act_mean_abs", ratio=ratio)
+    count = sum(value > view.limit("activation-over-unit") * unit for value in first.values())
+    return present(0, channel=worst, ratio=ratio, worst=worst, count=count, total=len(first))
+
+
+def _under_floor(view: View) -> Observation:
+    """The last validation losses under the entropy of the data; one row may be so by chance where the set is small."""
+    val, floor = view.finite(LOSS_VAL), view.header.entropy
+    if floor is None:
+        return unknown("the entropy of the data")
+    if val is None or len(val) < 2:
+        return unknown(LOSS_VAL)
+    under = val.values < view.limit("under-entropy-floor") * floor
+    if not under[-2:].all():
+        return absent(LOSS_VAL, floor=floor)
+    since = len(under) - int(np.argmin(under[::-1])) if not under.all() else 0
+    return present(int(val.steps[since]), int(val.steps[-1]), channel=LOSS_VAL, val=float(val.values[-1]), floor=floor)
 
 
 def _weight_norm(up: bool) -> Callable[[View], Observation]:
@@ -226,6 +267,7 @@ def _seen(name: str, family: str, look: Callable[[View], Observation], yes: str,
 
 DETECTORS = (
     _seen("activations-large-at-start", "act_mean_abs", _members("act_mean_abs", _activation_at_start), "{worst} is {ratio:.0f}× larger at step 0 than at step 100, before any training", "activations at step 0 are of the order of those at step 100", _ACT_GROWTH),
+    _seen("activations-over-unit-scale", "act_mean_abs", _members("act_mean_abs", _activation_over_unit), "{worst} is {ratio:.0f}× as large as a normalised layer at step 0, before any training ({count} of {total} layers are far over it)", "activations at step 0 are of the size of a normalised layer", _ACT_UNIT),
     _seen("activation-near-limit", "act_max_abs", _peaks_over("act_max_abs", "activation-near-limit"), "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
     _seen("activation-nonfinite", "act_nonfinite", _members("act_nonfinite", _any_positive), "{worst} holds non-finite activations at step {start}", "every recorded activation is finite"),
     _seen("units-dead", "dead_units", _late_share_over("dead_units", "dead-units-share", above=True), "{count} of {total} layers have over half of their units dead (worst {worst}, {value:.0%})", "units are alive", _DEAD_UNITS),
@@ -244,7 +286,7 @@ DETECTORS = (
     _seen("batch-fully-masked-row", "batch", _batch("masked_rows", lambda v: v > 0), "the batch at step {start} has a row with every key masked", "no recorded row is fully masked"),
     _seen("batch-repeats", "batch", _batch("repeats", lambda v: v >= 3), "the batch at step {start} was seen {value:.0f} times in 20 steps", "batches do not repeat"),
     _seen("batch-is-rare", "batch", _batch("rarity", lambda v: v > 6 * max(level(v), 1e-12)), "the batch at step {start} holds far rarer tokens than the others", "no batch is far rarer than the others"),
-    _seen("loss-under-entropy-floor", "batch", _batch("under_floor", lambda v: v > 0), "the validation loss is under the entropy of the corpus from step {start}", "the loss stays over the entropy of the corpus"),
+    Detector("loss-under-entropy-floor", (LOSS_VAL, "header.entropy"), _under_floor, "the validation loss, {val:.3g}, is under the entropy of the data, {floor:.4g}, from step {start}", "the validation loss stays over the entropy of the data", "give the recorder config={{'entropy': nats per target}}, where it is known", (_FLOOR,)),
     _seen("rank-nonfinite-first", "loss_rank", _rank_first, "rank {rank} is non-finite first, at step {start}", "no rank is non-finite before the others"),
     Detector("replicas-part", ("events.probe",), _replicas, "the replicas' weights differ at step {start}", "the replicas agree", "record with sismo.Recorder on every rank"),
     _seen("log-z-drifts", "metric", _log_z, "mean log Z drifts from {first:.3g} to {last:.3g}", "mean log Z stays near 0"),

@@ -12,9 +12,9 @@ NODES = (
     Node(
         id="P5.Q1",
         section=_S,
-        asks="Are activations at step 0 far larger than at step 100?",
-        why="A healthy initialisation gives one order of size at both; the first forward pass already tells.",
-        signals=("activations-large-at-start",),
+        asks="Are activations at step 0 far larger than a normalised layer's, or than at step 100?",
+        why="A healthy initialisation keeps one order of size, over depth and over the first steps; the first forward pass already tells.",
+        signals=("activations-over-unit-scale", "activations-large-at-start"),
         yes=("init-too-large", "P5.Q2"),
         no=("P5.Q2",),
         unknown=("init-too-large", "P5.Q2"),

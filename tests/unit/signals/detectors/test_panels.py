@@ -24,9 +24,22 @@ def probe(**data: object) -> Run:
     return run(events=[event(10, "probe", **data)])
 
 
+def start(sizes: dict[str, float], loss: float = 6.2) -> Run:
+    values = {f"act_mean_abs/{layer}": with_at(ONES, 0, size) for layer, size in sizes.items()}
+    return run(with_at(ONES, 0, loss), more=values, vocab_size=512)  # type: ignore[arg-type]
+
+
+def evaluated(values: list[float]) -> Run:
+    steps = np.arange(len(values)) * 100
+    return run(more={"loss/val": (steps, np.array(values))}, entropy=1.2)  # type: ignore[dict-item]
+
+
 TRIOS = {
     "activations-large-at-start": Trio(
         one("act_mean_abs/0", with_at(ONES, 0, 60.0)), one("act_mean_abs/0", with_at(ONES, 0, 3.0)), one("act_mean_abs/0", ONES[:50])
+    ),
+    "activations-over-unit-scale": Trio(
+        start({"blocks.0.mlp": 90.0, "final.norm": 0.8}), start({"blocks.0.mlp": 3.0, "final.norm": 0.8}), one("act_mean_abs/0", ONES)
     ),
     "activation-near-limit": Trio(one("act_max_abs/0", with_at(ONES, 9, 4e4)), one("act_max_abs/0", ONES), EMPTY),
     "activation-nonfinite": Trio(one("act_nonfinite/0", with_at(0 * ONES, 9, 3.0)), one("act_nonfinite/0", 0 * ONES), EMPTY),
@@ -62,7 +75,7 @@ TRIOS = {
     "batch-fully-masked-row": Trio(one("batch/masked_rows", with_at(0 * ONES, 9, 1.0)), one("batch/masked_rows", 0 * ONES), EMPTY),
     "batch-repeats": Trio(one("batch/repeats", with_at(ONES, 9, 3.0)), one("batch/repeats", with_at(ONES, 9, 2.0)), EMPTY),
     "batch-is-rare": Trio(one("batch/rarity", with_at(ONES, 9, 10.0)), one("batch/rarity", level(400, 1.0, 0.3)), EMPTY),
-    "loss-under-entropy-floor": Trio(one("batch/under_floor", with_at(0 * ONES, 9, 1.0)), one("batch/under_floor", 0 * ONES), EMPTY),
+    "loss-under-entropy-floor": Trio(evaluated([6.2, 1.4, 0.5, 0.3]), evaluated([6.2, 1.4, 1.0, 1.25]), one("loss/val", ONES)),
     "rank-nonfinite-first": Trio(
         one("loss_rank/0", with_at(ONES, 9, NAN), **{"loss_rank/1": ONES}),
         one("loss_rank/0", with_at(ONES, 9, NAN), **{"loss_rank/1": with_at(ONES, 9, NAN)}),
