@@ -8,7 +8,7 @@ ARGS ?=
 EXAMPLES = $(sort $(filter-out %.py %.md,$(wildcard examples/*)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lab lint types format check cases bench accuracy bench-overhead examples messages golden docs clean
+.PHONY: help setup demo test test-fast lab pictures signatures lint types format check cases bench accuracy bench-overhead examples messages golden docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,14 @@ bench-overhead: $(STAMP) ## what recording costs, beside trainscope, in steps ta
 
 lab: $(STAMP) ## train the healthy run and the three sealed failures, with their pages (some 3 minutes)
 	$(BIN)/sismo lab run --again $(ARGS)
+
+pictures: $(STAMP) ## let sismo sit the exam of `make lab`, and photograph its four pages into docs/images (needs Chromium)
+	$(BIN)/sismo lab exam --auto
+	$(BIN)/python tools/pictures.py experiments
+
+signatures: $(STAMP) ## measure what is claimed about the three failures, and how sismo does in the exam, into docs/lab.md
+	$(BIN)/python -m sismo.bench.signatures --write $(ARGS)
+	$(BIN)/python -m sismo.bench.exam --write $(ARGS)
 
 examples: $(STAMP) ## write the example logs again (deterministic)
 	$(BIN)/python examples/make_examples.py

@@ -1,7 +1,7 @@
 """Takes the pictures in docs/images: trains the healthy run and the three failures of the lab, and lets Chromium photograph their pages.
 
-python tools/pictures.py              all four runs anew (some minutes), and their pictures
-python tools/pictures.py FOLDER       pictures of runs that are there: FOLDER/healthy, FOLDER/bad-init, FOLDER/no-warmup, FOLDER/broken-mask
+python tools/pictures.py                an exam of 600 steps (some minutes), and its pictures
+python tools/pictures.py experiments    pictures of the exam that `make lab` left there, once it is revealed
 """
 
 from __future__ import annotations
@@ -17,31 +17,24 @@ from playwright.sync_api import Browser, sync_playwright
 from sismo.cli.console import emit
 from sismo.dashboard.page import render
 from sismo.judge import diagnose
-from sismo.lab.catalogue import faults, tasks
-from sismo.lab.changes import setting
-from sismo.lab.train import train
+from sismo.lab import exam, sealed
 from sismo.records.reader import read_run
 from sismo.records.types import Run
 from sismo.report.language import language
 from sismo.signals.presets import preset
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
-HEALTHY, FAILURES = "healthy", ("bad-init", "no-warmup", "broken-mask")
-NAMES = (HEALTHY, *FAILURES)
+HEALTHY = "healthy"
 
 _STEPS = 600
-_BUDGET = 0.5
-"""Share of the step time that recording may take here: every panel is to have rows, and nobody waits for this training."""
 _WIDTH = 1280
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--force-color-profile=srgb"]
 
 
-def make(root: Path) -> None:
-    """Trains the four runs into folders of their names."""
-    setup = setting(tasks()["mini-gpt"].setup, total_steps=_STEPS)
-    for name in NAMES:
-        emit(f"training {name}")
-        train(setup if name == HEALTHY else faults()[name].corrupt(setup), root / name, lambda step: None, budget=_BUDGET)
+def folders(root: Path) -> dict[str, Path]:
+    """The four run folders of an exam by what is wrong with them."""
+    truth = sealed.read(root / exam.EXAM).truth()
+    return {HEALTHY: root / exam.HEALTHY, **{failure: root / exam.EXAM / number for number, failure in sorted(truth.items())}}
 
 
 def photograph(run: Run, file: Path, browser: Browser, baseline: Run | None) -> None:
@@ -69,9 +62,12 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as made, sync_playwright() as driver:
         root = Path(arguments[0]) if arguments else Path(made)
         if not arguments:
-            make(root)
+            exam.make(root, exam.Options(steps=_STEPS), language("en"), lambda: None)
+        elif not sealed.read(root / exam.EXAM).revealed:
+            emit(f"{root} is sealed: sismo lab reveal first")
+            return 2
         browser = driver.chromium.launch(executable_path=chromium, args=_FLAGS)
-        runs = {name: _named(root / name) for name in NAMES}
+        runs = {name: _named(name, folder) for name, folder in folders(root).items()}
         for name, run in runs.items():
             file = IMAGES / f"page-{name}.png"
             photograph(run, file, browser, None if name == HEALTHY else runs[HEALTHY])
@@ -80,10 +76,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _named(folder: Path) -> Run:
+def _named(name: str, folder: Path) -> Run:
     """The run, under a path that says nothing of the machine it was trained on."""
     run = read_run(folder)
-    return Run(f"runs/{folder.name}", run.header, run.series, run.events, run.notes)
+    return Run(f"runs/{name}", run.header, run.series, run.events, run.notes)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""Each failure's signature: which panel cries first, and by what factor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sismo.bench.signatures import runs
+from sismo.dashboard.alarms import alarms, owner_of
+from sismo.dashboard.registry import panels
+from sismo.judge import diagnose
+from sismo.lab.claims import CLAIMS, Claim, Trial
+from sismo.lab.exam import FAILURES, Options
+from sismo.records.types import Run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, Run]]:
+    folder: Path = tmp_path_factory.mktemp("signatures")
+    return {name: runs(Trial(name, Options(steps=300), name), 3, folder) for name in FAILURES}
+
+
+def value(trained: dict[str, tuple[Run, Run]], failure: str, says: str) -> float:
+    claim: Claim = next(claim for claim in CLAIMS if claim.trial.failure == failure and says in claim.says)
+    return claim.measure(*trained[failure])
+
+
+def test_a_bad_initialisation_cries_on_panel_4_at_step_0(trained: dict[str, tuple[Run, Run]]) -> None:
+    document = diagnose(trained["bad-init"][0])
+    assert document.causes[0].id == "init-too-large"
+    assert next(iter(alarms(document, panels()).items())) == ("activations", 0)
+    assert value(trained, "bad-init", "embedding") == pytest.approx(100, rel=0.01)
+    assert value(trained, "bad-init", "attention of layer 0") > 1e3
+    assert value(trained, "bad-init", "all heads") >= 7
+
+
+def test_a_missing_warmup_shows_on_panel_2_at_step_0(trained: dict[str, tuple[Run, Run]]) -> None:
+    first = diagnose(trained["no-warmup"][0]).causes[0]
+    owner = owner_of(first.evidence[0].channel, panels())
+    assert (first.id, first.step, owner and owner.id) == ("missing-warmup", 0, "learning-rate")
+    assert value(trained, "no-warmup", "at its maximum") == 1
+
+
+def test_a_broken_mask_cries_on_panel_1_or_6_and_is_too_good_to_be_true(trained: dict[str, tuple[Run, Run]]) -> None:
+    document = diagnose(trained["broken-mask"][0])
+    assert document.causes[0].id == "causal-mask-broken"
+    cried = alarms(document, panels())
+    assert "loss" in cried
+    assert cried.keys() <= {"loss", "dead"}
+    assert 100 < value(trained, "broken-mask", "under 0.1") < 300
+    assert value(trained, "broken-mask", "under the entropy") < 0.3
+    assert 0.5 < value(trained, "broken-mask", "goes along") < 1.5
+
+
+def test_the_healthy_run_beside_them_cries_nowhere(trained: dict[str, tuple[Run, Run]]) -> None:
+    run = trained["bad-init"][1]
+    document = diagnose(run)
+    assert document.healthy is True
+    assert not alarms(document, panels())
+    assert value(trained, "broken-mask", "healthy validation loss is not") > 1
+    assert np.isfinite(run.series["loss/train"].values).all()
