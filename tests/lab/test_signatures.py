@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, Run]]:
     folder: Path = tmp_path_factory.mktemp("signatures")
-    return {name: runs(Trial(name, Options(steps=300), name), 3, folder) for name in FAILURES}
+    return {name: runs(Trial(name, Options(steps=400), name), 3, folder) for name in FAILURES}
 
 
 def value(trained: dict[str, tuple[Run, Run]], failure: str, says: str) -> float:
@@ -51,7 +51,7 @@ def test_a_broken_mask_cries_on_panel_1_or_6_and_is_too_good_to_be_true(trained:
     cried = alarms(document, panels())
     assert "loss" in cried
     assert cried.keys() <= {"loss", "dead"}
-    assert 100 < value(trained, "broken-mask", "under 0.1") < 300
+    assert 100 < value(trained, "broken-mask", "under 0.1") < 400
     assert value(trained, "broken-mask", "under the entropy") < 0.3
     assert 0.5 < value(trained, "broken-mask", "goes along") < 1.5
 

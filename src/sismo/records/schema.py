@@ -62,7 +62,7 @@ def header_from_json(data: Mapping[str, object], status: str | None) -> Header:
     return Header(**{"source": "sismo-run", **known}, status=status)  # pyright: ignore[reportArgumentType] - checked above
 
 
-_NUMBERS = {"total_steps", "warmup_steps", "checkpoint_every", "vocab_size", "accumulation", "clip"}
+_NUMBERS = {"total_steps", "warmup_steps", "checkpoint_every", "vocab_size", "entropy", "accumulation", "clip"}
 
 
 def _fits(key: str, value: object) -> bool:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pyarrow.parquet
@@ -231,6 +232,14 @@ def test_the_manifest_is_plain_json(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["schema"] == 1
     assert manifest["header"]["dtype"] == "bf16"
+
+
+def test_every_field_of_a_header_comes_back(tmp_path: Path) -> None:
+    kinds = {name: str(kind) for name, kind in get_type_hints(Header).items()}
+    full = {name: {"a": 1} if name == "config" else 3 if "int" in kinds[name] or "float" in kinds[name] else "x" for name in kinds}
+    header = Header(**full)  # type: ignore[arg-type]
+    RunWriter(tmp_path / "run", header).close()
+    assert read_run(tmp_path / "run").header == header._replace(status="completed")
 
 
 def test_a_header_that_says_nothing_comes_back(tmp_path: Path) -> None:
