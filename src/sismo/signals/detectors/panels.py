@@ -137,12 +137,20 @@ def _activation_over_unit(view: View, found: list[Series]) -> Observation:
 
 
 def _under_floor(view: View) -> Observation:
-    """The last validation losses under the entropy of the data; one row may be so by chance where the set is small."""
+    """The last validation losses under the entropy of the data; one row may be so by chance where the set is small.
+
+    Only of a loss that is one in nats: it begins at the uniform guess or over it, and stays positive. A shifted or scaled one does not.
+    """
     val, floor = view.finite(LOSS_VAL), view.header.entropy
     if floor is None:
         return unknown("the entropy of the data")
     if val is None or len(val) < 2:
         return unknown(LOSS_VAL)
+    first, vocabulary = view.finite(LOSS_TRAIN), view.header.vocab_size
+    if first is None or not len(first) or vocabulary is None:
+        return unknown("vocab_size")
+    if first.values[0] < math.log(vocabulary) - view.limit("first-loss-near") or val.values.min() < 0:
+        return absent(LOSS_VAL, floor=floor)
     under = val.values < view.limit("under-entropy-floor") * floor
     if not under[-2:].all():
         return absent(LOSS_VAL, floor=floor)

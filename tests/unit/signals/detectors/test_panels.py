@@ -31,7 +31,7 @@ def start(sizes: dict[str, float], loss: float = 6.2) -> Run:
 
 def evaluated(values: list[float]) -> Run:
     steps = np.arange(len(values)) * 100
-    return run(more={"loss/val": (steps, np.array(values))}, entropy=1.2)  # type: ignore[dict-item]
+    return run(6.2 * ONES, more={"loss/val": (steps, np.array(values))}, entropy=1.2, vocab_size=512)  # type: ignore[dict-item]
 
 
 TRIOS = {
@@ -123,3 +123,11 @@ def test_one_nan_in_a_panel_hides_nothing(place: int) -> None:
         ("batch/rarity", with_at(ONES, 50, 10.0), "batch-is-rare"),
     ):
         assert state(one(channel, with_at(values, place, NAN)), signal) is State.PRESENT, signal
+
+
+def test_a_loss_that_is_not_in_nats_is_not_held_against_the_entropy() -> None:
+    for shift in (1.5, 5.5):
+        made = run(
+            6.2 * ONES - shift, more={"loss/val": (np.arange(4) * 100, np.array([6.2, 1.4, 1.3, 1.3]) - shift)}, entropy=1.2, vocab_size=512
+        )  # type: ignore[dict-item]
+        assert state(made, "loss-under-entropy-floor") is State.ABSENT
