@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-import os
 import random
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -102,21 +97,6 @@ def test_a_fault_in_sismo_ends_recording_and_not_training(
     run = read_run(tmp_path)
     assert run.series["loss/train"].steps.tolist()[:3] == [0, 1, 2]
     assert run.events_of("warning")[0].data["tag"] == "recorder-stopped"
-
-
-def test_a_full_disk_ends_recording_and_not_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, optimizer = build()
-    with Recorder(model, optimizer, tmp_path) as recorder:
-        train(model, optimizer, 2, recorder.step)
-
-        def full(*arguments: object) -> None:
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr(recorder._journal._writer, "row", full)
-        train(model, optimizer, 2, recorder.step)
-        assert not recorder.recording
-    monkeypatch.undo()
-    assert read_run(tmp_path).series["loss/train"].steps.tolist() == [0, 1]
 
 
 def test_an_exception_of_the_loop_passes_and_is_noted(tmp_path: Path) -> None:
@@ -310,39 +290,3 @@ def test_a_recorded_run_goes_straight_into_the_diagnosis(tmp_path: Path) -> None
     assert report.source == "sismo-run"
     asked = {item.signal for visit in report.walk for item in visit.evidence} | {item.missing.template for item in report.unknown}
     assert asked
-
-
-KILLED = """
-import sys
-sys.path.insert(0, sys.argv[2])
-from recorder.loops import build
-from sismo.recorder import Recorder
-model, optimizer = build()
-with Recorder(model, optimizer, sys.argv[1], budget=None) as recorder:
-    for number in range(10**9):
-        recorder.step(float(number))
-        print(number, flush=True)
-"""
-
-
-def killed_after(path: Path, seconds: float) -> int:
-    """Records in another process until it is killed; the last step that it said was over."""
-    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parents[1])]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"0\n"
-        time.sleep(seconds)
-        os.kill(process.pid, signal.SIGKILL)
-        lines = process.stdout.read().split(b"\n")
-    return int(([b"0"] + [line for line in lines[:-1] if line])[-1])
-
-
-@pytest.mark.parametrize("seconds", [0.05, 0.3])
-def test_a_kill_loses_at_most_the_step_in_flight(tmp_path: Path, seconds: float) -> None:
-    last = killed_after(tmp_path, seconds)
-    run = read_run(tmp_path)
-    steps = run.series["loss/train"].steps
-    assert run.header.status == "crashed"
-    assert steps.tolist() == list(range(int(steps[-1]) + 1))
-    assert int(steps[-1]) in (last, last + 1)
-    assert json.loads((tmp_path / "manifest.json").read_text())["status"] == "running"

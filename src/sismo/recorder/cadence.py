@@ -46,6 +46,7 @@ class Cadence:
         self._steps = 0
         self._spent = 0.0
         self._trained = 0.0
+        self._worst = 0.0
         self._done: dict[str, int] = {}
         self._size: dict[str, int] = {}
         for job in jobs:
@@ -65,6 +66,8 @@ class Cadence:
         if self._steps > 1:
             self._step_time = min(trained, self._last_step or trained)
             self._last_step = trained
+            if self._step_time and not free:
+                self._worst = max(self._worst, own / self._step_time)
         if self.budget is not None:
             earned = AIM * self.budget * trained - (0.0 if free else own)
             self._credit = min(self._credit + earned, max(STEP_CAP * self._step_time, self._dearest()))
@@ -103,12 +106,15 @@ class Cadence:
         return list(self._queue)
 
     def summary(self) -> dict[str, object]:
-        """What the cadence came to: the share of the step time, and the mean number of steps between two measurements of a part."""
+        """What the cadence came to: the share of the step time, the largest in one step (but for the first, and windows of full detail),
+        and the mean number of steps between two measurements of a part.
+        """
         every = {
             panel: round(self._steps * self._size[panel] / count, 2) for panel, count in sorted(self._done.items()) if panel in self._size
         }
         share = self._spent / self._trained if self._trained else None
-        return {"budget": self.budget, "share": share and round(share, 5), "steps": self._steps, "steps_between": every}
+        shares = {"share": share and round(share, 5), "worst_step": round(self._worst, 5)}
+        return {"budget": self.budget, **shares, "steps": self._steps, "steps_between": every}
 
     def _dearest(self) -> float:
         return max(self._cost.values(), default=0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from sismo.recorder import clock
 from sismo.recorder.lag import Finish, Piece
 from sismo.records.types import Event
 
@@ -102,7 +102,7 @@ class Panel(ABC):
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
         """Books the time of the body on a job."""
-        began = time.perf_counter()
+        began = clock.seconds()
         yield
         job = Job(self.name, part)
-        self.scene.draft.spent[job] = self.scene.draft.spent.get(job, 0.0) + time.perf_counter() - began
+        self.scene.draft.spent[job] = self.scene.draft.spent.get(job, 0.0) + clock.seconds() - began

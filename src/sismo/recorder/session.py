@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +14,7 @@ from torch import nn
 
 from sismo.errors import SismoError, TrainingStopped, UsageError
 from sismo.probes.step import LossFn
-from sismo.recorder import manifest
+from sismo.recorder import clock, manifest
 from sismo.recorder import panels as _folder
 from sismo.recorder.cadence import Cadence
 from sismo.recorder.checkpoints import Checkpoints, load
@@ -138,7 +137,7 @@ class Recorder:
         self._hooks.hang()
         with self._shield():
             self._arm(full=True)
-        self._began = time.perf_counter()
+        self._began = clock.seconds()
         self._shield.elapsed()
 
     @property
@@ -236,7 +235,7 @@ class Recorder:
         self._step = step + 1
         self._save(step)
         self._hooks.new_step()
-        now = time.perf_counter()
+        now = clock.seconds()
         self._cadence.account(now - self._began, self._shield.elapsed(), draft.spent, free=self._was_full)
         self._began = now
         # A window of full detail is not taken off the budget; the first step is, as every run has one.
@@ -251,12 +250,12 @@ class Recorder:
     def _save(self, step: int) -> None:
         if self._checkpoints is None:
             return
-        began = time.perf_counter()
+        began = clock.seconds()
         written = self._checkpoints.step(step, self._journal.watch.healthy_for)
         if written is not None:
             self._journal.happened(step, "checkpoint", {"path": str(written)})
             # Neither training nor recording.
-            took = time.perf_counter() - began
+            took = clock.seconds() - began
             self._began += took
             self._shield.leave_out(took)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
+
+from sismo.recorder import clock
 
 log = logging.getLogger("sismo.recorder")
 
@@ -33,7 +34,7 @@ class Shield:
         outermost = self._depth == 0
         self._depth += 1
         if outermost:
-            self._began = time.perf_counter()
+            self._began = clock.seconds()
         try:
             with torch.no_grad(), self._without_autocast():
                 yield
@@ -42,11 +43,11 @@ class Shield:
         finally:
             self._depth -= 1
             if outermost:
-                self._seconds += time.perf_counter() - self._began
+                self._seconds += clock.seconds() - self._began
 
     def elapsed(self) -> float:
         """Seconds spent since the last call of this."""
-        now = time.perf_counter()
+        now = clock.seconds()
         total = self._seconds + (now - self._began if self._depth else 0.0)
         self._seconds, self._began = 0.0, now
         return total

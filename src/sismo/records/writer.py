@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -89,7 +91,7 @@ class RunWriter:
             if value is not None:
                 clean[channel] = float(value)
         row = Row(self._next, int(step), clean)
-        self._tail.write(row.line())
+        _append(self._tail, row.line())
         self._pending.append(row)
         self._next += 1
         self._settle()
@@ -100,7 +102,7 @@ class RunWriter:
     def event(self, event: Event) -> None:
         """Records an event."""
         record = {"step": int(event.step), "kind": event.kind, "data": dict(event.data)}
-        self._events.write((json.dumps(record, separators=(",", ":"), default=str) + "\n").encode())
+        _append(self._events, (json.dumps(record, separators=(",", ":"), default=str) + "\n").encode())
 
     def describe(self, header: Header) -> None:
         """Replaces what the manifest says about the run."""
@@ -179,6 +181,12 @@ class RunWriter:
         _open_here.discard(self._key)
         with contextlib.suppress(OSError):
             (self.path / LOCK).unlink()
+
+
+def _append(file: FileIO, line: bytes) -> None:
+    if file.write(line) < len(line):
+        # The disk took a part of it before it was full; the next write would go on in the middle of the line.
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
 
 
 def _replace_tail(metrics: Path, rows: Sequence[Row]) -> None:
