@@ -53,6 +53,7 @@ accuracy: $(STAMP) ## train every fault and healthy run of the lab, and write do
 	$(BIN)/sismo bench accuracy --write $(ARGS)
 
 bench-overhead: $(STAMP) ## what recording costs, beside trainscope, in steps taken in turn
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/sismo bench overhead $(ARGS)
 
 lab: $(STAMP) ## train the healthy run and the three sealed failures, with their pages (some 3 minutes)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sismo.records.channels import FAMILIES
+from sismo.records.channels import FAMILIES, panel_of
 from sismo.records.sentence import fill
-from sismo.records.types import NOTHING, Run
+from sismo.records.types import NOTHING, RECORDED, Run
 from sismo.signals.types import Detector, Observation, State
 from sismo.tree.types import Answer, Diagnosis, Finding, Visit
 
@@ -111,6 +111,7 @@ class PostMortem(NamedTuple):
 def write(run: Run, diagnosis: Diagnosis, detectors: Mapping[str, Detector], preset: str) -> PostMortem:
     """Turns a diagnosis into the document. ``detectors`` gives the sentences of the signals."""
     first = diagnosis.first
+    recorded = run.header.source == RECORDED
     return PostMortem(
         path=run.path,
         name=run.header.name,
@@ -122,8 +123,8 @@ def write(run: Run, diagnosis: Diagnosis, detectors: Mapping[str, Detector], pre
         step=first.step if first else None,
         verdict=_verdict(run, diagnosis),
         facts=_facts(run),
-        causes=[_cause(finding, detectors) for finding in diagnosis.findings],
-        walk=[_visit(visit, detectors) for visit in diagnosis.path],
+        causes=[_cause(finding, detectors, recorded) for finding in diagnosis.findings],
+        walk=[_visit(visit, detectors, recorded) for visit in diagnosis.path],
         unknown=[item for visit in diagnosis.open_questions for item in [_open(visit, detectors)]],
         notes=[Text(note.text, note.numbers) for note in run.notes],
         note_codes=[note.code for note in run.notes],
@@ -168,7 +169,7 @@ def _facts(run: Run) -> list[Text]:
     return facts
 
 
-def _cause(finding: Finding, detectors: Mapping[str, Detector]) -> CauseItem:
+def _cause(finding: Finding, detectors: Mapping[str, Detector], recorded: bool) -> CauseItem:
     cause = finding.cause
     return CauseItem(
         id=cause.id,
@@ -177,10 +178,10 @@ def _cause(finding: Finding, detectors: Mapping[str, Detector]) -> CauseItem:
         severity=finding.severity.value,
         step=finding.step,
         confidence=finding.confidence,
-        evidence=[_evidence(observation, detectors) for observation in finding.evidence],
-        against=[_evidence(observation, detectors) for observation in finding.against],
-        looked_for=[_evidence(observation, detectors) for observation in finding.looked_for],
-        open=[_evidence(observation, detectors) for observation in finding.open],
+        evidence=[_evidence(observation, detectors, recorded) for observation in finding.evidence],
+        against=[_evidence(observation, detectors, recorded) for observation in finding.against],
+        looked_for=[_evidence(observation, detectors, recorded) for observation in finding.looked_for],
+        open=[_evidence(observation, detectors, recorded) for observation in finding.open],
         first_action=Text(cause.first_action),
         fixes=[Text(fix) for fix in cause.fixes],
         confirm=Text(cause.confirm),
@@ -191,24 +192,28 @@ def _cause(finding: Finding, detectors: Mapping[str, Detector]) -> CauseItem:
     )
 
 
-def _evidence(observation: Observation, detectors: Mapping[str, Detector]) -> EvidenceItem:
+def _evidence(observation: Observation, detectors: Mapping[str, Detector], recorded: bool) -> EvidenceItem:
     detector = detectors[observation.signal]
     numbers = {**observation.numbers, "start": observation.start, "end": observation.end, "channel": observation.channel}
     if observation.state is State.UNKNOWN:
         text = Text("missing: {missing}", {"missing": Text(observation.missing, observation.numbers)})
     else:
         text = Text(detector.present if observation.state is State.PRESENT else detector.absent, numbers)
+    panel = panel_of(observation.channel) if recorded else ""
+    if panel and observation.state is not State.UNKNOWN:
+        # A recorded run says which panel it was seen on: as the recorder's guide numbers them.
+        text = Text("{said} [{panel}]", {"said": text, "panel": panel})
     return EvidenceItem(observation.signal, text, observation.channel, observation.start, observation.end)
 
 
-def _visit(visit: Visit, detectors: Mapping[str, Detector]) -> WalkItem:
+def _visit(visit: Visit, detectors: Mapping[str, Detector], recorded: bool) -> WalkItem:
     deciding = [o for o in visit.observations if visit.answer is not Answer.YES or o.state is State.PRESENT]
     return WalkItem(
         id=visit.node.id,
         section=Text(visit.node.section),
         asks=Text(visit.node.asks),
         answer=visit.answer.value,
-        evidence=[_evidence(observation, detectors) for observation in deciding],
+        evidence=[_evidence(observation, detectors, recorded) for observation in deciding],
     )
 
 

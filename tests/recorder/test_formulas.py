@@ -199,6 +199,15 @@ def test_48_of_64_dead_units_are_75_percent(tmp_path: Path, kind: str, function:
     assert dead.values.tolist() == [0.75]
 
 
+def test_units_that_are_not_finite_are_neither_dead_nor_alive(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = Units("tokens")
+    bad = torch.full((4, 10, 8), math.nan)
+    run = recorded(tmp_path, model, torch.optim.SGD(model.parameters(), 0.0), [*[torch.randn(4, 10, 8) for _ in range(8)], bad, *[bad] * 7])
+    (dead,) = run.family("dead_units")
+    assert (dead.steps.tolist(), dead.values.tolist()) == ([7], [0.75])
+
+
 def reference(query: Tensor, key: Tensor, visible: Tensor, scale: float) -> list[tuple[float, float]]:
     """Entropy over log(visible) and largest logit of each head, row by row."""
     found: list[tuple[float, float]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import random
@@ -22,6 +23,7 @@ from sismo.recorder.panels import gradients
 from sismo.recorder.scene import scene
 from sismo.recorder.session import _panels
 from sismo.recorder.shield import Shield
+from sismo.records.channels import PANELS
 from sismo.records.reader import read_run
 
 
@@ -269,6 +271,25 @@ def test_going_back_to_a_checkpoint_replaces_what_came_after(tmp_path: Path) -> 
     ]
 
 
+def test_a_clipping_helper_with_other_arguments_ends_recording_and_not_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+    monkeypatch.setattr(torch.nn.utils.clip_grad, "_clip_grads_with_norm_", lambda **options: calls.append(options))
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        torch.nn.utils.clip_grad._clip_grads_with_norm_(everything="else")  # pyright: ignore[reportPrivateImportUsage, reportCallIssue]
+        assert not recorder.recording
+    assert calls == [{"everything": "else"}]
+
+
+def test_a_torch_without_these_helpers_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.delattr(torch.nn.utils.clip_grad, "_clip_grads_with_norm_")
+    model, optimizer = build()
+    with caplog.at_level(logging.WARNING), Recorder(model, optimizer, tmp_path) as recorder:
+        train(model, optimizer, 2, recorder.step, clip=None)
+        assert recorder.recording
+    assert "_clip_grads_with_norm_" in caplog.text
+
+
 def test_a_compiled_model_keeps_its_scalars(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     model, optimizer = build()
     compiled = torch.compile(model, backend="eager")
@@ -280,13 +301,66 @@ def test_a_compiled_model_keeps_its_scalars(tmp_path: Path, caplog: pytest.LogCa
     assert not any(name.startswith("act_") for name in run.series)
 
 
-def test_a_recorded_run_goes_straight_into_the_diagnosis(tmp_path: Path) -> None:
-    model, optimizer = build()
+class Lora(nn.Module):
+    """A frozen matrix with a trained one of low rank beside it."""
+
+    def __init__(self, base: nn.Linear, rank: int = 2) -> None:
+        super().__init__()
+        self.base = base.requires_grad_(False)
+        self.down, self.up = nn.Linear(base.in_features, rank, bias=False), nn.Linear(rank, base.out_features, bias=False)
+        nn.init.zeros_(self.up.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.base(x) + self.up(self.down(x))
+
+
+def test_lora_records_what_is_trained_and_the_layers_of_the_whole(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = Model().requires_grad_(False)
+    for block in model.blocks:
+        block.attn.qkv = Lora(block.attn.qkv)
+    optimizer = torch.optim.AdamW([one for one in model.parameters() if one.requires_grad], 1e-2)
     with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
-        train(model, optimizer, 60, recorder.step)
-    run = sismo.load(tmp_path)
-    assert not isinstance(run, list)
-    report = sismo.diagnose(run)
-    assert report.source == "sismo-run"
-    asked = {item.signal for visit in report.walk for item in visit.evidence} | {item.missing.template for item in report.unknown}
-    assert asked
+        for tokens in batches(3):
+            loss = loss_of(model, tokens)
+            loss.backward()
+            square = sum(float(one.grad.double().square().sum()) for one in model.parameters() if one.grad is not None)
+            optimizer.step()
+            optimizer.zero_grad()
+            recorder.step(loss)
+        assert recorder.recording
+    run = read_run(tmp_path)
+    spectra = {name for name in run.series if name.startswith("spectral/")}
+    assert spectra == {f"spectral/blocks.{block}.attn.qkv.{part}.weight" for block in (0, 1) for part in ("down", "up")}
+    assert run.series["grad_norm/pre"].values[-1] == pytest.approx(math.sqrt(square), rel=1e-5)
+    assert {"act_mean_abs/blocks.1.mlp", "head_entropy/blocks.0.attn.0", "update_ratio/blocks.1"} <= run.series.keys()
+
+
+def test_a_recorded_run_answers_what_its_log_cannot_and_names_the_panels(tmp_path: Path) -> None:
+    model, optimizer = build()
+    with torch.no_grad():
+        model.blocks[1].mlp[0].bias[:] = -100.0  # units that never fire
+    with Recorder(model, optimizer, tmp_path / "run", budget=None) as recorder:
+        losses = train(model, optimizer, 60, recorder.step)
+    lines = [json.dumps({"step": step, "loss": float(loss), "lr": 1e-3}) for step, loss in enumerate(losses)]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines))
+    recorded, logged = (sismo.diagnose(run) for run in (sismo.load(tmp_path / "run"), sismo.load(tmp_path / "log.jsonl")))  # pyright: ignore[reportArgumentType]
+    answered, before = ({visit.id for visit in report.walk if visit.answer != "unknown"} for report in (recorded, logged))
+    assert before < answered
+    said = {str(item.text) for visit in recorded.walk for item in visit.evidence}
+    for panel in ("[panel 1, loss]", "[panel 4, activations]", "[panel 6, units]"):
+        assert any(sentence.endswith(panel) for sentence in said), panel
+    assert not any("[panel" in str(item.text) for visit in logged.walk for item in visit.evidence)
+
+
+def test_each_panel_is_numbered_where_its_channels_are_named() -> None:
+    model, optimizer = build()
+    found = {
+        panel.name: sys.modules[type(panel).__module__].__doc__
+        for panel in _panels(scene(model, optimizer, Shield(print)), everything=True)
+    }
+    assert found.keys() == PANELS.keys()
+    for name, (number, families) in PANELS.items():
+        text = str(found[name])
+        assert text.startswith(f"Panel {number},")
+        assert all(family in text or family in ("loss_rank", "skipped") for family in families), name

@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 
 from sismo.recorder.events import Moment
 from sismo.recorder.scene import Scene
-from sismo.recorder.shield import Shield
+from sismo.recorder.shield import Shield, log
 
 Tell = Callable[..., None]
 
@@ -61,6 +61,7 @@ class Hooks:
 
     def _patch(self, holder: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         if not hasattr(holder, name):
+            log.warning("this torch has no %s: norms before clipping may be those after it", name)
             return
         original = getattr(holder, name)
         mine = make(original)
@@ -77,6 +78,12 @@ class Hooks:
         if self._shield.alive:
             with self._shield():
                 self._tell(moment, *arguments)
+
+    def _look(self, note: Callable[..., None], arguments: Sequence[Any], options: dict[str, Any]) -> None:
+        """Looks at a call of torch's own helpers. Where those have changed their arguments, recording stops and the call goes on."""
+        if self._shield.alive:
+            with self._shield():
+                note(*arguments, **options)
 
     def _forward(self, module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
         if module.training and not self._called and torch.is_grad_enabled():
@@ -113,29 +120,40 @@ class Hooks:
         return step
 
     def _total_norm(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def total(tensors: Any, norm_type: float = 2.0, *arguments: Any, **options: Any) -> Any:
+        def note(tensors: Any, norm_type: float = 2.0, *arguments: Any, **options: Any) -> None:
             self._norm_type = float(norm_type)
-            return original(tensors, norm_type, *arguments, **options)
+
+        def total(*arguments: Any, **options: Any) -> Any:
+            self._look(note, arguments, options)
+            return original(*arguments, **options)
 
         return total
 
     def _norm_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def clip(parameters: Any, max_norm: float, total_norm: Tensor, *arguments: Any, **options: Any) -> Any:
+        def note(parameters: Any, max_norm: float, total_norm: Tensor, *arguments: Any, **options: Any) -> None:
             many = [parameters] if isinstance(parameters, Tensor) else list(parameters)
             if self._concerns(many):
                 self._run(Moment.CLIPPED, many, float(max_norm), total_norm if self._norm_type == 2.0 else None)
-            return original(many, max_norm, total_norm, *arguments, **options)
+
+        def clip(*arguments: Any, **options: Any) -> Any:
+            if arguments and not isinstance(arguments[0], (Tensor, Sequence)):
+                arguments = (list(arguments[0]), *arguments[1:])  # what can be gone through only once
+            self._look(note, arguments, options)
+            return original(*arguments, **options)
 
         return clip
 
     def _value_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """``clip_grad_value_`` groups its gradients with this; so does the norm, for which it is called below ``_get_total_norm``."""
-        gradients = self._gradients
 
-        def group(tensors: Any, *arguments: Any, **options: Any) -> Any:
-            if sys._getframe(1).f_code.co_name == "clip_grad_value_" and (found := gradients(tensors)):
+        def note(tensors: Any, *arguments: Any, **options: Any) -> None:
+            if found := self._gradients(tensors):
                 self._run(Moment.CLIPPED, found, None, None)
-            return original(tensors, *arguments, **options)
+
+        def group(*arguments: Any, **options: Any) -> Any:
+            if sys._getframe(1).f_code.co_name == "clip_grad_value_":
+                self._look(note, arguments, options)
+            return original(*arguments, **options)
 
         return group
 

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from sismo.recorder.scene import Scene
-from sismo.records.types import Header
+from sismo.records.types import RECORDED, Header
 
 DTYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 _SECRET = re.compile(r"token$|secret|password|api_?key", re.IGNORECASE)
@@ -37,7 +37,7 @@ def header(scene: Scene, config: object, *, save_every: int | None, scheduler: o
     vocabulary = _first(settings, ("vocab_size",))
     embeddings = [module.num_embeddings for module in scene.root.modules() if isinstance(module, nn.Embedding)]
     return Header(
-        source="sismo-run",
+        source=RECORDED,
         dtype=dtype(scene),
         total_steps=_whole(found["total_steps"]),
         warmup_steps=_whole(found["warmup_steps"]),

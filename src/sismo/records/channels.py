@@ -77,6 +77,22 @@ _FAMILIES = (
 
 FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
 
+PANELS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "loss": (1, ("loss", "loss_val", "loss_term", "loss_class", "loss_rank")),
+    "rates": (2, ("lr",)),
+    "gradients": (3, ("grad_norm", "grad_norm_group")),
+    "weights": (3, ("weight_norm", "update_ratio", "adam_rms", "grad_zero_share")),
+    "activations": (4, ("act_mean_abs", "act_max_abs", "act_nonfinite", "act_near_limit")),
+    "spectral": (5, ("spectral",)),
+    "units": (6, ("dead_units",)),
+    "attention": (6, ("head_entropy", "head_max_logit")),
+    "scaling": (7, ("loss_scale", "skipped")),
+    "batch": (8, ("batch",)),
+}
+"""The recorder's panels: the number that the user knows each by, and the families that it measures."""
+
+_PANEL_OF = {family: f"panel {number}, {name}" for name, (number, families) in PANELS.items() for family in families}
+
 LOSS_TRAIN = "loss/train"
 LOSS_VAL = "loss/val"
 GRAD_NORM_PRE = "grad_norm/pre"
@@ -88,6 +104,11 @@ LR = "lr/0"
 def family_of(channel: str) -> Family:
     """The family of a channel name. Raises KeyError when the name is not in the vocabulary."""
     return FAMILIES[channel.partition("/")[0]]
+
+
+def panel_of(channel: str) -> str:
+    """The recorder's panel that measures a channel (``panel 4, activations``); empty for a channel that only logs have."""
+    return _PANEL_OF.get(channel.partition("/")[0], "")
 
 
 def is_channel(name: str) -> bool:

@@ -88,6 +88,10 @@ class Note(NamedTuple):
         return fill(self.text, self.numbers)
 
 
+RECORDED = "sismo-run"
+"""The source of a run that the recorder wrote."""
+
+
 class Header(NamedTuple):
     """What is known about a run besides its numbers. None means not known, never a default.
 

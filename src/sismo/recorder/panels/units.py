@@ -2,12 +2,14 @@
 
 Formula: a unit fires where the output of its activation function is over 0, which for ReLU, GELU, SiLU and their kin is where its input
 was; before the second matrix of an MLP that calls a function, where it is not 0. Units lie on the last axis of (B, C) and (B, T, C) and
-on axis 1 of (B, C, H, W); every other axis is an entry. The window is the last 8 measured steps. Cost: one pass over the output; layers
+on axis 1 of (B, C, H, W); every other axis is an entry. The window is the last 8 measured steps; one that is not finite is left out.
+Cost: one pass over the output; layers
 take turns. Source: the user's own panel 6; SageMaker Debugger's dead ReLU.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import ClassVar
@@ -59,9 +61,12 @@ class UnitsPanel(Panel):
             self._peaks[name] = peak if known is None or known.shape != peak.shape else known.maximum(peak)
             self._count[name] = self._count.get(name, 0) + 1
             if self._count[name] >= WINDOW:
-                dead = self._peaks.pop(name) <= (_SILENT if units.reads_input else 0.0)
+                peaks_ = self._peaks.pop(name)
+                dead = peaks_ <= (_SILENT if units.reads_input else 0.0)
                 self._count[name] = 0
-                self.scene.draft.add(f"dead_units/{name}", dead.float().mean())
+                # A window with a NaN says nothing about life and death: times 0 it makes a share of NaN, which is left out.
+                share = dead.float().mean() + (peaks_ * 0).sum()
+                self.scene.draft.vector(share, lambda values: {f"dead_units/{name}": values[0]} if math.isfinite(values[0]) else {})
 
 
 def peaks(output: Tensor, axis: int, *, sizes: bool) -> Tensor:
