@@ -55,8 +55,11 @@ def test_endless_input_is_refused(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["diagnose", "series"])
-def test_control_characters_are_written_out(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "a\x1b[31m\nb.jsonl"
+def test_control_characters_are_written_out(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a long path would be cut to the width of the report
+    path = Path("a\x1b[31m\nb.jsonl")
     path.write_text("".join(f'{{"step": {n}, "loss": {3 - n / 100}, "lo\\u001b[2Jss\\u0007": 1.5}}\n' for n in range(60)))
     run([command, str(path)])
     printed = capsys.readouterr().out

@@ -47,7 +47,9 @@ class WandbRun(Format):
 
 
 def _file_in(folder: Path) -> Path | None:
-    return next((child for child in sorted(folder.glob("run-*.wandb")) if child.is_file()), None)
+    """The first run file of a folder; asked by name alone, as a listing of a bucket has no more."""
+    runs = [child for child in folder.iterdir() if child.name.startswith("run-") and child.name.endswith(".wandb") and child.is_file()]
+    return min(runs, key=lambda child: child.name, default=None)
 
 
 def _records(data: bytes) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ CAUSES = (
         base=0.42,
         supports=(Weight("loss-inf-first", 0.25), Weight("dtype-wide-range", 0.1), Weight("norm-finite-before-nonfinite-loss", 0.08), Weight("origin-is-log", 0.4), Weight("warned-of-division-by-zero", 0.1)),
         against=(Weight("norm-nonfinite-before-loss", 0.3), Weight("loss-nonfinite-isolated", 0.3), Weight("loss-nonfinite-after-resume", 0.15), Weight("warned-of-invalid-value", 0.1)),
-        vetoes=("loss-nonfinite-from-first-row", "dtype-fp16", "origin-is-half-overflow", "origin-is-division", "origin-is-backward", "origin-is-attention-mask", "origin-is-weight", "origin-is-input", "term-goes-negative-before-nan", "activation-nonfinite-with-loss"),
+        vetoes=("loss-nonfinite-from-first-row", "dtype-fp16", "origin-is-half-overflow", "origin-is-division", "origin-is-backward", "origin-is-attention-mask", "origin-is-weight", "origin-is-input", "term-goes-negative-before-nan", "activation-nonfinite-with-loss", "origin-is-update"),
         twins=("sqrt-at-zero", "all-keys-masked", "nonfinite-input", "nonfinite-weight"),
         decider=_ORIGIN,
     ),
