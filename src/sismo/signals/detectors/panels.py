@@ -83,6 +83,22 @@ def _late_share_over(family: str, limit: str, *, above: bool, share: str | None 
     return _members(family, rule)
 
 
+def _heads_die(view: View, found: list[Series]) -> Observation:
+    """Share of heads that were alive at the first step, twice over the limit, and are dead in the last quarter.
+
+    A trained model that is trained on has heads of one key from its first step: those are absent here.
+    """
+    bound = view.limit("dead-head-entropy")
+    began = [series for series in found if int(series.steps[0]) <= 1 and len(series) >= 4]
+    if not began:
+        return unknown("head_entropy from the first step on")
+    died = [series for series in began if series.values[0] > 2 * bound and level(series.values[-max(1, len(series) // 4) :]) < bound]
+    if len(died) / len(began) < view.limit("dead-heads-share"):
+        return absent("head_entropy", count=len(died), total=len(began))
+    start = min(int(series.steps[_first_past(series, bound, above=False)]) for series in died)
+    return present(start, channel=died[0].channel, count=len(died), total=len(began))
+
+
 def _first_past(series: Series, bound: float, above: bool) -> int:
     return int(np.argmax(series.values > bound if above else series.values < bound))
 
@@ -280,6 +296,7 @@ DETECTORS = (
     _seen("activation-nonfinite", "act_nonfinite", _members("act_nonfinite", _any_positive), "{worst} holds non-finite activations at step {start}", "every recorded activation is finite"),
     _seen("units-dead", "dead_units", _late_share_over("dead_units", "dead-units-share", above=True), "{count} of {total} layers have over half of their units dead (worst {worst}, {value:.0%})", "units are alive", _DEAD_UNITS),
     _seen("heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="dead-heads-share"), "{count} of {total} attention heads look at a single key (entropy {value:.2f} of log(visible))", "{count} of {total} heads look at a single key", _DEAD_HEAD, _HEADS),
+    _seen("heads-die-in-the-run", "head_entropy", _members("head_entropy", _heads_die), "{count} of {total} attention heads were alive at the first step and look at a single key from step {start} on", "no heads died in the run", _DEAD_HEAD, _HEADS),
     _seen("attention-logits-large", "head_max_logit", _peaks_over("head_max_logit", "head-max-logit"), "an attention logit of {worst} reaches {value:.4g}", "attention logits stay under 100", _LOGIT),
     _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm doubles in 200 steps", _WEIGHTS),
     _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm halves in 200 steps", _WEIGHTS),

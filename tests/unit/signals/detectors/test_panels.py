@@ -49,6 +49,11 @@ TRIOS = {
         one("head_entropy/0", 0.1 * ONES, **{f"head_entropy/{head}": 0.8 * ONES for head in range(1, 8)}),
         EMPTY,
     ),
+    "heads-die-in-the-run": Trio(
+        one("head_entropy/0", np.linspace(1.0, 0.05, 400), **{"head_entropy/1": 0.8 * ONES}),
+        one("head_entropy/0", 0.1 * ONES, **{"head_entropy/1": 0.8 * ONES}),
+        EMPTY,
+    ),
     "attention-logits-large": Trio(one("head_max_logit/0", with_at(ONES, 9, 120.0)), one("head_max_logit/0", 20 * ONES), EMPTY),
     "weight-norm-doubles": Trio(
         one("weight_norm/a", (np.arange(100) * 10, np.geomspace(1, 60, 100))),
