@@ -7,7 +7,7 @@ count: sismo measures everything in the first one, and the cost of each job is l
 
 Times are CPU seconds of the thread, so that what else runs on the machine does not count; ``--wall`` for the clock on the wall. The
 ratios still carry the noise of a shared machine, which the second bare loop tells. So two more numbers come from inside sismo: the share
-of the time that its own code took, over all steps and in the worst of them.
+of the time that its own code took, over all steps with the first one, and in the worst of the others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,11 +58,30 @@ class Transformer(nn.Module):
         return self.head(self.norm(self.layers(self.embed(tokens), mask=mask, is_causal=True)))
 
 
+class Turns:
+    """A clock that stands still for a loop while others have their turn: a recorder must not take their time for that of its own steps."""
+
+    def __init__(self, raw: Callable[[], float]) -> None:
+        self._raw = raw
+        self._shown = self._began = 0.0
+
+    def __call__(self) -> float:
+        return self._shown + self._raw() - self._began
+
+    @contextmanager
+    def turn(self, loop: Loop) -> Iterator[None]:
+        """Goes on from where it stood for this loop."""
+        self._shown, self._began = loop.clock, self._raw()
+        yield
+        loop.clock = self()
+
+
 class Loop:
-    """One training loop, a step at a time."""
+    """One training loop, a step at a time. ``clock`` is what its clock shows."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
+        self.clock = 0.0
         self.optimizer = torch.optim.AdamW(model.parameters(), 3e-4)
         self.record: Callable[[Tensor], Any] = lambda loss: None
         self.seconds: list[float] = []
@@ -110,18 +129,22 @@ class Cost:
         )
 
 
-def measure(width: int, blocks: int, steps: int, ways: Mapping[str, Attach]) -> list[Cost]:
+def measure(width: int, blocks: int, steps: int, ways: Mapping[str, Attach], turns: Turns) -> list[Cost]:
     """Trains copies of a model in turn: two bare ones, and one for each way of recording."""
     torch.manual_seed(0)
     model = Transformer(width, blocks)
     loops = [Loop(copy.deepcopy(model)) for _ in range(2 + len(ways))]
     with ExitStack() as stack:
-        counts = [attach(loop, stack) for loop, attach in zip(loops[2:], ways.values(), strict=True)]
+        counts: list[Callable[[], Mapping[str, float]]] = []
+        for loop, attach in zip(loops[2:], ways.values(), strict=True):
+            with turns.turn(loop):
+                counts.append(attach(loop, stack))
         for number, tokens in enumerate(_batches(steps + _SETTLED)):
             # Who comes first takes turns: the second finds the batch in the cache.
             first = number % len(loops)
             for loop in loops[first:] + loops[:first]:
-                loop.step(tokens)
+                with turns.turn(loop):
+                    loop.step(tokens)
         counted = [count() for count in counts]
     one, two, *others = (loop.seconds[_SETTLED:] for loop in loops)
     beside = [(a + b) / 2 for a, b in zip(one, two, strict=True)]
@@ -177,7 +200,7 @@ def run(steps: int = 100, *, beside: bool = True, wall: bool = False, write: boo
     ``write``: into docs/results.md as well. Returns whether all bounds hold.
     """
     torch.set_num_threads(1)
-    clock.seconds = time.perf_counter if wall else time.thread_time
+    clock.seconds = turns = Turns(time.perf_counter if wall else time.thread_time)
     ways = {"sismo, default budget": _sismo(0.01), "sismo, everything every step": _sismo(None)}
     if beside and importlib.util.find_spec("trainscope"):
         ways["trainscope, its default"] = _trainscope
@@ -186,17 +209,17 @@ def run(steps: int = 100, *, beside: bool = True, wall: bool = False, write: boo
     rows: list[tuple[str, ...]] = []
     broken = False
     for size, (width, blocks) in SIZES.items():
-        costs = measure(width, blocks, steps, ways)
+        costs = measure(width, blocks, steps, ways, turns)
         rows += [cost.row(size, target) for cost, target in zip(costs, targets, strict=False)]
         _, default, full = costs[:3]
         # What the bare loops have as well is the machine's: the interval has to lie over the bound, and the worst step is counted inside.
-        broken |= max(default.low, 1 + default.inside) > MAX_MEAN or 1 + default.inside_worst > MAX_STEP or full.low > MAX_FULL
+        broken |= default.low > MAX_MEAN or 1 + default.inside_worst > MAX_STEP or full.low > MAX_FULL
         print(tables.plain(_HEADER, rows[-len(costs) :]), flush=True)
     how = (
         f"torch {torch.__version__}, {platform.machine()}, one thread, {'wall-clock' if wall else 'CPU'} seconds;"
         f" {steps} steps of each loop in turn, {_BATCH} × {_LENGTH} tokens; load average {load:.1f} at the start,"
         f" {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores. Inside: the share of a step that sismo's own code took,"
-        " by its own count."
+        " by its own count: the mean with the first step, which measures everything, the worst without it."
     )
     print(how)
     if write:
