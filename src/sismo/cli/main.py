@@ -26,6 +26,7 @@ Examples:
   sismo diagnose train.log --json | jq '.runs[].causes[0].id'
   sismo explain missing-warmup
 
+\b
 Exit codes of diagnose:
   0  read, and nothing at the --fail-on level or worse; also when
      there was too little to judge
