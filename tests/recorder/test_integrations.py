@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from sismo.recorder import Recorder
 from sismo.records.reader import read_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = pytest.mark.slow
 
 
 def test_hugging_face_trainer(tmp_path: Path) -> None:
@@ -52,6 +52,7 @@ def test_hugging_face_trainer(tmp_path: Path) -> None:
     assert len(found.events_of("checkpoint")) == 2
 
 
+@pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec.. is deprecated:FutureWarning")
 def test_lightning_trainer(tmp_path: Path) -> None:
     lightning = pytest.importorskip("lightning")
     from sismo.recorder.integrations.lightning import RecorderCallback

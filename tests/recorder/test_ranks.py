@@ -112,7 +112,7 @@ def test_two_ranks(tmp_path: Path, kind: str) -> None:
         np.testing.assert_allclose(series.values, [expected[step][channel] for step in series.steps.tolist()], rtol=1e-4)
     report = sismo.diagnose(run)
     said = {str(item.text) for cause in report.causes for item in cause.evidence if item.signal == "rank-nonfinite-first"}
-    assert said == {"rank 1 is non-finite first, at step 8"}
+    assert said == {"rank 1 is non-finite first, at step 8 [panel 1, loss]"}
     if kind == "ddp":
         assert [event.data["replicas"] for event in run.events_of("probe")] == ["agree", "agree", "differ"]
 
