@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections import Counter
 
@@ -100,3 +101,14 @@ def test_a_spike_is_bad_by_its_loss_or_by_its_norm() -> None:
 
 def test_the_public_name() -> None:
     assert sismo.replay is replay
+
+
+def test_the_earlier_checkpoint_is_read_and_never_written() -> None:
+    made = lab("classes", "adam", 0)
+    before = copy.deepcopy(made.earlier)
+    play(made)
+    assert made.earlier.optimizer is not None
+    assert before.optimizer is not None
+    for state, kept in zip(made.earlier.optimizer["state"].values(), before.optimizer["state"].values(), strict=True):
+        assert all(torch.equal(state[name], kept[name]) for name in kept)
+    assert all(torch.equal(made.earlier.weights[name], kept) for name, kept in before.weights.items())

@@ -59,7 +59,9 @@ class Screen:
 
     def show(self, document: PostMortem, status: str) -> None:
         """Puts the verdict in the place of the one before; ``status`` is how far the run is."""
-        self._put(_Shown(document, status), f"{status}  {self._sheet.say(document.verdict)}", self._sheet.say(document.verdict))
+        # Another number of rows is no other verdict.
+        said = f"{document.severity} {document.verdict.template} {document.causes[0].id if document.causes else None}"
+        self._put(_Shown(document, status), f"{status}  {self._sheet.say(document.verdict)}", said)
 
     def wait(self, message: str) -> None:
         """Says why there is nothing new to show. The last verdict stays where it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,7 +85,8 @@ def put_into(found: Checkpoint, model: nn.Module, optimizer: Optimizer | None) -
     model.load_state_dict(dict(found.weights))
     if optimizer is not None and found.optimizer is not None:
         try:
-            optimizer.load_state_dict(dict(found.optimizer))
+            # An optimizer keeps the tensors that it is given, and its next step would write into the checkpoint.
+            optimizer.load_state_dict(copy.deepcopy(dict(found.optimizer)))
         except (ValueError, KeyError) as error:
             raise UsageError(f"{found.path}: its optimizer state does not fit: {_first_line(error)}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
@@ -31,7 +32,8 @@ class JoblibPool(Workers):
 
     def _run(self, function: Callable[[Task], Result], left: dict[int, Task], jobs: int) -> Iterator[Done[Task, Result]]:
         """Does what is left, and takes off it what is over."""
-        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        quiet = {"initializer": _deaf} if jobs > 1 else {}
+        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", **quiet)
         calls = [delayed(_numbered)(function, number, task) for number, task in left.items()]
         for number, result in cast("Iterator[tuple[int, Result]]", pool(calls)):
             yield Done(left.pop(number), result)
@@ -43,6 +45,11 @@ class JoblibPool(Workers):
             yield from self._run(function, one, 2)
         except TerminatedWorkerError:
             yield Done(one[number], None, _LOST)
+
+
+def _deaf() -> None:
+    """Ctrl-C goes to every process of a terminal; it is for the one that hired the others, which then ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _numbered(function: Callable[[Task], Result], number: int, task: Task) -> tuple[int, Result]:

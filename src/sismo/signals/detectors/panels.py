@@ -139,7 +139,7 @@ def _activation_over_unit(view: View, found: list[Series]) -> Observation:
     if not first:
         return unknown("act_mean_abs at step 0")
     loss, vocabulary = view.finite(LOSS_TRAIN), view.header.vocab_size
-    if loss is None or not len(loss) or vocabulary is None:
+    if loss is None or not len(loss) or vocabulary is None or vocabulary < 2:
         return unknown("vocab_size")
     norms = [value for channel, value in first.items() if _NORM.search(channel) and value > 0]
     unit = norms[-1] if norms else 1.0
@@ -163,7 +163,7 @@ def _under_floor(view: View) -> Observation:
     if val is None or len(val) < 2:
         return unknown(LOSS_VAL)
     first, vocabulary = view.finite(LOSS_TRAIN), view.header.vocab_size
-    if first is None or not len(first) or vocabulary is None:
+    if first is None or not len(first) or vocabulary is None or vocabulary < 2:
         return unknown("vocab_size")
     if first.values[0] < math.log(vocabulary) - view.limit("first-loss-near") or val.values.min() < 0:
         return absent(LOSS_VAL, floor=floor)
