@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from typing import cast
+from typing import Any, cast
 
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -32,7 +32,7 @@ class JoblibPool(Workers):
 
     def _run(self, function: Callable[[Task], Result], left: dict[int, Task], jobs: int) -> Iterator[Done[Task, Result]]:
         """Does what is left, and takes off it what is over."""
-        quiet = {"initializer": _deaf} if jobs > 1 else {}
+        quiet: dict[str, Any] = {"initializer": _deaf} if jobs > 1 else {}
         pool = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", **quiet)
         calls = [delayed(_numbered)(function, number, task) for number, task in left.items()]
         for number, result in cast("Iterator[tuple[int, Result]]", pool(calls)):
