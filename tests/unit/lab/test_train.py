@@ -48,11 +48,11 @@ def test_the_model_is_that_of_the_document() -> None:
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
     torch.manual_seed(99)
     before = torch.get_rng_state()
-    one = train(short(), tmp_path / "one", budget=None)
+    one = train(short(), tmp_path / "one")
     assert torch.get_rng_state().equal(before)
     torch.rand(1)
-    assert same(one, train(short(), tmp_path / "two", budget=None))
-    assert not same(one, train(short(seed=1), tmp_path / "three", budget=None))
+    assert same(one, train(short(), tmp_path / "two"))
+    assert not same(one, train(short(seed=1), tmp_path / "three"))
 
 
 def test_a_run_records_what_the_page_needs(tmp_path: Path) -> None:
