@@ -292,6 +292,24 @@ def test_inputs_that_are_not_finite(tmp_path: Path) -> None:
     assert run.series["batch/nonfinite"].values.tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize("face", [nn.Dropout(0.1), nn.BatchNorm1d(3), nn.Dropout(0.0)])
+def test_the_mode_of_an_evaluation(tmp_path: Path, face: nn.Module) -> None:
+    model = nn.Sequential(face, nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        for training in (True, False):
+            model.train()
+            loss = model(torch.randn(4, 3)).mean()
+            loss.backward()
+            optimizer.step()
+            model.train(training)
+            with torch.no_grad():
+                model(torch.randn(4, 3))
+            recorder.step(loss)
+    seen = read_run(tmp_path).series.get("batch/mode")
+    assert (seen is None) if getattr(face, "p", 1.0) == 0 else (seen is not None and seen.values.tolist() == [1, 0])
+
+
 def test_a_learning_rate_is_that_of_the_step(tmp_path: Path) -> None:
     model, optimizer = build()
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (step + 1) / 10)

@@ -20,6 +20,7 @@ class Moment(StrEnum):
                                                   # AFTER_UPDATE   weights are new, gradients are still there
                                                   # SKIPPED     instead of these two, when the scaler found an overflow
             scaler.update()
+            val = evaluate(model)                 # EVALUATED   the model is called without gradients, here where it is evaluated
             rec.step(loss)                        # STEP        everything measured since the last STEP becomes one row
     ```
     """
@@ -29,4 +30,5 @@ class Moment(StrEnum):
     BEFORE_UPDATE = "before_update"
     AFTER_UPDATE = "after_update"
     SKIPPED = "skipped"
+    EVALUATED = "evaluated"
     STEP = "step"

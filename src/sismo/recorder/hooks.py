@@ -86,7 +86,9 @@ class Hooks:
                 note(*arguments, **options)
 
     def _forward(self, module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
-        if module.training and not self._called and torch.is_grad_enabled():
+        if not torch.is_grad_enabled():
+            self._run(Moment.EVALUATED, module.training)
+        elif module.training and not self._called:
             self._called = True
             self._run(Moment.INPUTS, arguments, options)
 

@@ -88,6 +88,7 @@ def test_the_halves_share_no_model_with_its_seed() -> None:
     assert tuned
     assert reported
     assert not tuned & reported
+    assert "conv-net" not in {task for task, _ in tuned}
 
 
 def test_what_is_trained_is_known_by_its_code_seed_and_steps() -> None:

@@ -19,6 +19,9 @@ PLAIN = "plain"
 """The name of the run with nothing odd: the clean twin of every other one of its model and seed."""
 
 Half = Literal["tune", "report"]
+_TUNED = ("mini-gpt", "mlp")
+"""The models that rules are tuned on. Runs of the MLP were looked at before there were halves, and the causality of a language model has
+no stand-in among the others; that leaves the conv net as the model that no rule was ever fitted to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +57,9 @@ class Trial:
     def half(self) -> Half:
         """The half that it belongs to: thresholds are chosen looking at ``tune``, and what is claimed is read off ``report``.
 
-        Tuned on are the even seeds of the first half of the models; in what is reported either the seed or the model is new.
+        Tuned on are the even seeds of the models in ``_TUNED``; in what is reported either the seed or the model is new.
         """
-        known = sorted(tasks())
-        tuned = known[: (len(known) + 1) // 2]
-        return "tune" if self.seed % 2 == 0 and self.task in tuned else "report"
+        return "tune" if self.seed % 2 == 0 and self.task in _TUNED else "report"
 
     def setup(self) -> Setup:
         """The training loop, fault and all."""

@@ -13,11 +13,13 @@ import torch
 
 from sismo.bench.accuracy.plan import Trial
 from sismo.errors import SismoError
+from sismo.judge import judge
 from sismo.lab.drawn.catalogue import formats
+from sismo.lab.parts import precision
 from sismo.lab.train import train
-from sismo.lab.types import Setup
+from sismo.lab.types import Loop, Setup
 from sismo.probes import kinds as probe_modules
-from sismo.probes.case import Built, Case, first_lost
+from sismo.probes.case import BATCHES, Built, Case, first_lost
 from sismo.recorder.checkpoints import FOLDER
 from sismo.records.probing import add_event
 from sismo.records.reader import read_run
@@ -27,6 +29,8 @@ LOG = "log.jsonl"
 """What an ordinary logger would have written: loss, validation loss, learning rate and gradient norm."""
 OUTCOME = "outcome.json"
 """Why training ended early, and what each probe came to. It is written last: a folder without it is no result."""
+_OTHERS = 3
+"""Batches before the suspected one that are kept."""
 _LOGGED = ("loss/train", "loss/val", "lr/0", "grad_norm/pre")
 
 
@@ -57,7 +61,8 @@ def trained(order: Order) -> Path:
         outcome["ended"] = f"{type(error).__name__}: {error}"
     outcome["probes"] = _probe(setup, draft)
     (draft / LOG).write_text(log_of(read_run(draft)), encoding="utf-8")
-    shutil.rmtree(draft / FOLDER, ignore_errors=True)
+    for bulky in (FOLDER, BATCHES):
+        shutil.rmtree(draft / bulky, ignore_errors=True)
     (draft / OUTCOME).write_text(json.dumps(outcome), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     draft.rename(folder)
@@ -86,19 +91,33 @@ def _probe(setup: Setup, folder: Path) -> dict[str, str]:
 
 
 def _case(setup: Setup, folder: Path) -> Case:
-    """The model at its last finite checkpoint before what is suspected, and the batch of the suspected step."""
+    """The model as it is built, the run with its checkpoints, and the batches up to the suspected one, as a recorder keeps them."""
     settings, run = setup.settings, read_run(folder)
     torch.manual_seed(settings.seed)
-    model = setup.model(settings)
-    lost = first_lost(run)
-    step = lost if lost is not None else int(run.series["loss/train"].steps[-1])
-    batch = setup.batch(settings, setup.data(settings), step * settings.accumulation)
-    kept = folder / "suspect.pt"
-    torch.save((batch.inputs, batch.targets), kept)
+    model, data, step = setup.model(settings), setup.data(settings), _suspected(run)
+    kept = folder / BATCHES
+    kept.mkdir(exist_ok=True)
+    for at in range(max(0, step - _OTHERS), step + 1):
+        batch = setup.batch(settings, data, at * settings.accumulation)
+        torch.save((batch.inputs, batch.targets), kept / f"step-{at:09d}.pt")
 
     def loss(of: Any, pair: Any) -> torch.Tensor:
         return setup.loss(of(pair[0]), pair[1])
 
-    case = Case(Built(model, loss, setup.optimizer(settings, model)), run, step, None, kept)
-    case.load()
-    return case
+    def loop(of: Any, pair: Any, optimizer: Any) -> None:
+        state = Loop(setup, data, of, optimizer, setup.scaler(settings), {})
+        setup.zero(state)
+        with precision(settings):
+            value = loss(of, pair)
+        setup.backward(state, value)
+        setup.clip(state)
+        setup.apply(state)
+
+    return Case(Built(model, loss, setup.optimizer(settings, model), loop), run, step)
+
+
+def _suspected(run: Run) -> int:
+    """The step that a user would look at: where the loss is lost, else where the first alarm says that something began, else the last."""
+    lost, loss = first_lost(run), run.series["loss/train"]
+    alarms = [finding.step for finding in judge(run).findings if finding.severity.rank and finding.step is not None]
+    return next((step for step in (lost, *alarms) if step is not None), int(loss.steps[-1]))

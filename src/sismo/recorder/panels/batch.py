@@ -1,11 +1,13 @@
-"""Panel 8, the batch: ``batch/length``, ``fingerprint``, ``repeats``, ``nonfinite``, ``label_share``, ``rarity``, ``ngram_repeats``.
+"""Panel 8, the batch: ``batch/length``, ``fingerprint``, ``repeats``, ``nonfinite``, ``label_share``, ``rarity``, ``ngram_repeats`` and
+``mode``.
 
 Formulas, over the arguments of the first micro-batch. ``length``: size of axis 1. ``fingerprint``: 48 bits of sum x_i * o_i over the
 bits of up to 65,536 entries, with an odd constant o_i for each place; ``repeats``: how often it was seen in the last 20 steps.
 ``nonfinite``: 1 where the sum of the floating-point inputs is not finite. ``label_share``: share of labels that are not -100.
 ``rarity``: mean of 1 / (p V) over the tokens, with p = (n + 1) / (N + V) from the tokens of all batches before: near 1 or under it for
 a batch like the others, large for one of rare tokens. ``ngram_repeats``: the largest share of tokens that are equal to the one 1, 2,
-... 13 places earlier, or half of the length in a short sequence. Cost: a few passes over token numbers. Sources: PaLM, OLMo 2
+... 13 places earlier, or half of the length in a short sequence. ``mode``: 1 where the model was called without gradients in training
+mode though it has dropout or batch norm, 0 where in evaluation mode. Cost: a few passes over token numbers. Sources: PaLM, OLMo 2
 (repeated n-grams), stability tree S2.Q3.
 """
 
@@ -17,6 +19,8 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase  # pyright: ignore[reportPrivateUsage]
+from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]
 
 from sismo.recorder.panel import Job, Panel
 from sismo.recorder.scene import Scene
@@ -29,6 +33,7 @@ _HISTORY = 20
 _PERIODS = 13
 _MAX_TOKENS = 1 << 16
 _LABELS = ("labels", "label", "targets", "target", "y")
+_MODE = "batch/mode"
 _LOW, _HIGH = "batch/fingerprint.low", "batch/fingerprint.high"
 
 
@@ -41,6 +46,7 @@ class BatchPanel(Panel):
         super().__init__(scene)
         sizes = [module.num_embeddings for module in scene.root.modules() if isinstance(module, nn.Embedding)]
         self._vocabulary = max(sizes, default=0)
+        self._two_faced = any(map(_differs, scene.root.modules()))
         self._counts: Tensor | None = None
         self._seen: deque[float] = deque(maxlen=_HISTORY)
 
@@ -77,6 +83,11 @@ class BatchPanel(Panel):
         if tokens is not None and self._vocabulary:
             self._tokens(tokens.detach())
 
+    def on_evaluated(self, training: bool) -> None:
+        """Notes whether an evaluation runs as training does."""
+        if self._two_faced:
+            self.scene.draft.add(_MODE, float(training))
+
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         if _LOW in values:
             print_ = values.pop(_HIGH) * 2.0**24 + values.pop(_LOW)
@@ -98,6 +109,12 @@ class BatchPanel(Panel):
         share = (self._counts.index_select(0, flat) + 1) / (self._counts.sum() + self._vocabulary)
         draft.add("batch/rarity", (1 / (share * self._vocabulary)).mean())
         self._counts.index_add_(0, flat, torch.ones_like(flat, dtype=torch.float32))
+
+
+def _differs(module: nn.Module) -> bool:
+    """Whether a module does something else in training than in evaluation."""
+    dropout = isinstance(module, _DropoutNd) and module.p > 0
+    return dropout or (isinstance(module, _NormBase) and module.track_running_stats)
 
 
 def fingerprint(tensor: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from sismo.signals.types import Detector, Observation, State, Threshold, absent,
 from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
+_MODE = "batch/mode"
 _NORM = re.compile(r"norm|\bln(_|$)", re.IGNORECASE)
 _DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "measured: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
 _HEADS = Threshold(
@@ -251,6 +252,15 @@ def _batch(member: str, broken: Callable[[np.ndarray], np.ndarray]) -> Callable[
     return look
 
 
+def _evaluations(view: View) -> Observation:
+    """Most evaluations run in training mode; one of many may be meant, as one that only refreshes batch norm is."""
+    mode = view.series(_MODE)
+    if mode is None or not len(mode):
+        return unknown(_MODE)
+    count = int(np.count_nonzero(mode.values))
+    return present(int(mode.steps[0]), channel=mode.channel, count=count, rows=len(mode)) if 2 * count > len(mode) else absent(mode.channel)
+
+
 def _rank_first(view: View) -> Observation:
     ranks = [series for series in view.family("loss_rank") if len(series)]
     if len(ranks) < 2:
@@ -311,6 +321,7 @@ DETECTORS = (
     _seen("batch-fully-masked-row", "batch", _batch("masked_rows", lambda v: v > 0), "the batch at step {start} has a row with every key masked", "no recorded row is fully masked"),
     _seen("batch-repeats", "batch", _batch("repeats", lambda v: v >= 3), "the batch at step {start} was seen {value:.0f} times in 20 steps", "batches do not repeat"),
     _seen("batch-is-rare", "batch", _batch("rarity", lambda v: v > 6 * max(level(v), 1e-12)), "the batch at step {start} holds far rarer tokens than the others", "no batch is far rarer than the others"),
+    _seen("evaluated-in-training-mode", "batch", _evaluations, "the model is in training mode, with its dropout or batch norm, in {count} of {rows} {rows:evaluation|evaluations}", "evaluations run in evaluation mode"),
     Detector("loss-under-entropy-floor", (LOSS_VAL, "header.entropy"), _under_floor, "the validation loss, {val:.3g}, is under the entropy of the data, {floor:.4g}, from step {start}", "the validation loss stays over the entropy of the data", "give the recorder config={{'entropy': nats per target}}, where it is known", (_FLOOR,)),
     _seen("rank-nonfinite-first", "loss_rank", _rank_first, "rank {rank} is non-finite first, at step {start}", "no rank is non-finite before the others"),
     Detector("replicas-part", ("events.probe",), _replicas, "the replicas' weights differ at step {start}", "the replicas agree", "record with sismo.Recorder on every rank"),

@@ -106,7 +106,7 @@ CAUSES = (
         confirm="Evaluate one batch twice: equal results.",
         counter="Equal results.",
         source="catalogue; TrainCheck",
-        needs=("eval-differs-twice",),
+        needs_any=("eval-differs-twice", "evaluated-in-training-mode"),
         base=0.85,
     ),
     Cause(

@@ -47,7 +47,7 @@ NODES = (
         section=_S,
         asks="Is a mode wrong: evaluation in training mode, or training in evaluation mode?",
         why="Dropout and batch norm then do the opposite of what is wanted.",
-        signals=("eval-differs-twice", "training-flag-false"),
+        signals=("eval-differs-twice", "evaluated-in-training-mode", "training-flag-false"),
         yes=("eval-in-train-mode", "train-in-eval-mode"),
         references="catalogue",
     ),

@@ -77,6 +77,7 @@ TRIOS = {
     ),
     "input-nonfinite": Trio(one("batch/nonfinite", with_at(0 * ONES, 9, 1.0)), one("batch/nonfinite", 0 * ONES), EMPTY),
     "batch-without-labels": Trio(one("batch/label_share", with_at(ONES, 9, 0.0)), one("batch/label_share", ONES), EMPTY),
+    "evaluated-in-training-mode": Trio(one("batch/mode", ONES[:9]), one("batch/mode", with_at(0 * ONES[:9], 4, 1.0)), EMPTY),
     "batch-fully-masked-row": Trio(one("batch/masked_rows", with_at(0 * ONES, 9, 1.0)), one("batch/masked_rows", 0 * ONES), EMPTY),
     "batch-repeats": Trio(one("batch/repeats", with_at(ONES, 9, 3.0)), one("batch/repeats", with_at(ONES, 9, 2.0)), EMPTY),
     "batch-is-rare": Trio(one("batch/rarity", with_at(ONES, 9, 10.0)), one("batch/rarity", level(400, 1.0, 0.3)), EMPTY),
