@@ -52,6 +52,37 @@ def test_hugging_face_trainer(tmp_path: Path) -> None:
     assert len(found.events_of("checkpoint")) == 2
 
 
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning")
+def test_peft_records_the_adapters_and_finds_nothing_wrong_with_frozen_weights(tmp_path: Path) -> None:
+    peft = pytest.importorskip("peft")
+    transformers = pytest.importorskip("transformers")
+    import sismo
+
+    transformers.set_seed(1)
+    config = transformers.GPT2Config(vocab_size=64, n_positions=32, n_embd=32, n_layer=2, n_head=2)
+    adapters = peft.LoraConfig(r=4, target_modules=["c_attn"], fan_in_fan_out=True, lora_dropout=0.0)
+    model = peft.get_peft_model(transformers.GPT2LMHeadModel(config), adapters)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-2)  # as most loops have it: with the frozen ones
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for _ in range(60):
+            rows = torch.randint(0, 8, (8, 1)) + torch.arange(16)
+            loss = model(input_ids=rows, labels=rows).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            recorder.step(loss)
+        assert recorder.recording
+    run = read_run(tmp_path)
+    spectra = [name for name in run.series if name.startswith("spectral/")]
+    assert len(spectra) == 4
+    assert all("lora_" in name for name in spectra)
+    assert {
+        "act_mean_abs/base_model.model.transformer.h.1.mlp",
+        "head_entropy/base_model.model.transformer.h.0.attn.1",
+    } <= run.series.keys()
+    assert not [cause.id for cause in sismo.diagnose(run).causes if cause.severity != "note"]
+
+
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec.. is deprecated:FutureWarning")
 def test_lightning_trainer(tmp_path: Path) -> None:
     lightning = pytest.importorskip("lightning")

@@ -1,4 +1,4 @@
-"""Two ranks under DDP and FSDP2, over gloo, and a recorder on one of them alone."""
+"""Ranks over gloo under DDP, FSDP2 and hybrid sharding, a recorder on one of them alone, and a rank that is killed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ if sys.argv[3] == "ddp":
 else:
     from torch.distributed.fsdp import fully_shard
     from torch.distributed.device_mesh import init_device_mesh
-    fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    shape, names = ((2,), ("shard",)) if sys.argv[3] == "fsdp" else ((2, 1), ("replicate", "shard"))
+    fully_shard(model, mesh=init_device_mesh("cpu", shape, mesh_dim_names=names))
 optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
 generator = torch.Generator().manual_seed(rank)
 with Recorder(model, optimizer, sys.argv[1], checksum_every=5) as recorder:
@@ -85,7 +86,29 @@ dist.destroy_process_group()
 """
 
 
-def run_two(tmp_path: Path, program: str, *arguments: str) -> str:
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[2])
+import torch, torch.distributed as dist
+from torch import nn
+from sismo.recorder import Recorder
+
+dist.init_process_group("gloo")
+model = nn.parallel.DistributedDataParallel(nn.Linear(8, 5))
+optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+with Recorder(model, optimizer, sys.argv[1]) as recorder:
+    for step in range(40):
+        if dist.get_rank() == int(sys.argv[3]) and step == 25:
+            os.kill(os.getpid(), signal.SIGKILL)
+        loss = model(torch.randn(6, 8)).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        recorder.step(loss)
+"""
+
+
+def run_two(tmp_path: Path, program: str, *arguments: str, code: int = 0) -> str:
     """What two ranks print."""
     file = tmp_path / "program.py"
     file.write_text(program)
@@ -94,11 +117,11 @@ def run_two(tmp_path: Path, program: str, *arguments: str) -> str:
         [*command, str(tmp_path / "run"), str(Path(__file__).parents[1]), *arguments],
         capture_output=True, text=True, timeout=240, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == code, done.stderr[-3000:]
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+@pytest.mark.parametrize("kind", ["ddp", "fsdp", "hybrid"])
 def test_two_ranks(tmp_path: Path, kind: str) -> None:
     expected = [json.loads(line) for line in run_two(tmp_path, PROGRAM, kind).splitlines()]
     run = read_run(tmp_path / "run")
@@ -122,3 +145,13 @@ def test_a_recorder_on_one_rank_only_neither_waits_nor_disturbs(tmp_path: Path) 
     run = read_run(tmp_path / "run")
     assert run.series["loss/train"].values.tolist() == list(range(60))
     assert run.header.status == "completed"
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_is_killed_leaves_a_readable_run_of_all_that_came_before(tmp_path: Path, rank: int) -> None:
+    run_two(tmp_path, KILLED, str(rank), code=1)
+    run = read_run(tmp_path / "run")
+    assert run.series["loss/train"].steps.tolist() == list(range(25))
+    assert run.header.status == "crashed"
+    assert np.isfinite(run.series["loss_rank/1"].values).all()
+    sismo.diagnose(run)
