@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sismo.records.arrow import floats, integers
 from sismo.records.schema import part_name
 from sismo.records.tail import Row
 
@@ -59,14 +60,8 @@ def read_part(path: Path) -> tuple[NDArray[np.int64], Columns]:
     pyarrow, parquet = _arrow()
     try:
         table = parquet.read_table(path, use_threads=False)
-        steps: NDArray[np.int64] = table.column("step").to_numpy().astype(np.int64)
-        columns: Columns = {}
-        for name in table.column_names:
-            if name != "step":
-                column = table.column(name)
-                present: NDArray[np.bool_] = column.is_valid().to_numpy()
-                values: NDArray[np.float64] = column.cast(pyarrow.float64()).fill_null(np.nan).to_numpy()
-                columns[name] = (values, present)
+        steps = integers(table.column("step"))
+        columns: Columns = {name: floats(table.column(name)) for name in table.column_names if name != "step"}
     except (pyarrow.ArrowException, KeyError) as error:
         raise ValueError(str(error).splitlines()[0] if str(error) else "not a Parquet file") from error
     return steps, columns

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sismo.records.arrow import floats
 from sismo.sources.base import Column, Table
 
 BLOCK_BYTES = 8 * 1024 * 1024
@@ -39,12 +40,7 @@ def read_columns(path: Path) -> Table | None:
             continue
         if not (pyarrow.types.is_floating(chunked.type) or pyarrow.types.is_integer(chunked.type)) or name in columns:
             return None
-        if chunked.null_count:
-            present = chunked.is_valid().to_numpy()
-            values = chunked.cast(pyarrow.float64(), safe=False).fill_null(np.nan).to_numpy()
-        else:
-            present = np.ones(parsed.num_rows, dtype=np.bool_)
-            values = np.asarray(chunked.to_numpy(), dtype=np.float64)
+        values, present = floats(chunked)
         if present.any():
             columns[name] = Column(values, present)
             filled |= present

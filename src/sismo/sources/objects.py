@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from sismo.sources.keys import meaning
 from sismo.sources.numbers import value_of
@@ -14,6 +16,8 @@ _VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval",
     "dev": "val", "validate": "val",
               "evaluate": "eval"}  # fmt: skip
 _CONFIG_WORDS = frozenset({"config", "args", "hparams", "hyperparameters", "params", "settings"})
+
+_PLAIN = frozenset({int, float})
 
 
 def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
@@ -33,6 +37,25 @@ def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
     if not row:
         return False
     builder.add(row)
+    return True
+
+
+def add_alike(builder: RowBuilder, records: Sequence[Mapping[str, object]]) -> bool:
+    """Adds many objects key by key, as ``add_record`` does one by one; False, and nothing is added, where it might not give the same."""
+    keys = records[0].keys()
+    if not keys or any(record.keys() != keys for record in records):
+        return False
+    columns = {key: [record[key] for record in records] for key in keys}
+    if any(not _PLAIN.issuperset(map(type, column)) for column in columns.values()):
+        return False
+    try:
+        arrays = {key: array("d", cast("list[float]", column)) for key, column in columns.items()}
+    except OverflowError:  # a whole number that no float holds
+        return False
+    rows = array("q", range(builder.n_rows, builder.n_rows + len(records)))
+    builder.n_rows += len(records)
+    for key, values in arrays.items():
+        builder.extend(key, rows, values)
     return True
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import islice
 from typing import cast
 
 from sismo.records.types import Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.literals import pairs
-from sismo.sources.objects import add_record, is_config
+from sismo.sources.objects import add_alike, add_record, is_config
 from sismo.sources.rows import RowBuilder, flatten
 
 NAME = "json-lines"
 COLUMNAR_BYTES = 4 * 1024 * 1024
 """From this size on the columnar reader pays for its import."""
-
 
 _TOGETHER = 256
 """Lines that are decoded in one go."""
@@ -57,25 +55,27 @@ def _looks_like_row(line: str) -> bool:
 def read_rows(content: Content) -> Table:
     """The tolerant reader: one line at a time, whatever each is like."""
     builder = RowBuilder(NAME)
-    for line, record in _records(content.lines()):
-        if record is None:
-            builder.skipped += bool(line.strip())
-        elif (not add_record(builder, record) and record) or (builder.n_rows < 3 and is_config(record)):
-            builder.config.update(flatten(record))
+    lines = content.lines()
+    while chunk := list(islice(lines, _TOGETHER)):
+        records = _decoded(chunk)
+        if records and not is_config(records[0]) and add_alike(builder, records):
+            continue
+        for line, record in zip(chunk, records or map(_record, chunk), strict=True):
+            if record is None:
+                builder.skipped += bool(line.strip())
+            elif (not add_record(builder, record) and record) or (builder.n_rows < 3 and is_config(record)):
+                builder.config.update(flatten(record))
     return builder.table()
 
 
-def _records(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, object] | None]]:
-    """Every line with the object in it. Lines are decoded many at a time, which costs half; one by one where that fails."""
-    while chunk := list(islice(lines, _TOGETHER)):
-        try:
-            parsed = cast("list[object]", json.loads(f"[{','.join(chunk)}]"))
-        except (ValueError, RecursionError):
-            parsed = []
-        if len(parsed) == len(chunk) and all(type(record) is dict for record in parsed):
-            yield from zip(chunk, cast("list[dict[str, object]]", parsed), strict=True)
-        else:
-            yield from ((line, _record(line)) for line in chunk)
+def _decoded(chunk: list[str]) -> list[dict[str, object]]:
+    """The objects of many lines in one go, which costs half; nothing where not every line is one."""
+    try:
+        parsed = cast("list[object]", json.loads(f"[{','.join(chunk)}]"))
+    except (ValueError, RecursionError):
+        return []
+    alike = len(parsed) == len(chunk) and all(type(record) is dict for record in parsed)
+    return cast("list[dict[str, object]]", parsed) if alike else []
 
 
 def _record(line: str) -> dict[str, object] | None:
