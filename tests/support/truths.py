@@ -245,11 +245,13 @@ def _words() -> None:
         "key-equals-value",
         60,
         healthy,
-        "sqrt-at-zero nonfinite-loss-in-words",
+        "sqrt-at-zero",
         after="Traceback (most recent call last):\n" + anomaly,
     )
     anomaly = "RuntimeError: Function 'LogBackward0' returned nan values in its 0th output.\n"
-    drawn("detect_anomaly names the logarithm", "key-colon-value", 60, healthy, "log-of-zero nonfinite-loss-in-words", after=anomaly)
+    drawn("detect_anomaly names the logarithm", "key-colon-value", 60, healthy, "log-of-zero", after=anomaly)
+    anomaly = "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.\n"
+    drawn("detect_anomaly names an operation that says nothing", "key-colon-value", 60, healthy, "nonfinite-loss-in-words", after=anomaly)
     single = "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 512])\n"
     drawn(
         "batch norm meets a batch of one", "timm", 60, healthy, "batch-norm-batch-1", after="Traceback (most recent call last):\n" + single

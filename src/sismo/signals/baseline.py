@@ -106,7 +106,7 @@ class Baseline:
         over = head > long_run.mean + (self._sigma * wide) * long_run.std
         over |= _off_the_line(head, long_run, self._sigma * wide)
         if brief is not None:
-            width = _widening(self._sigma, short - 2)
+            width = widening(self._sigma, short - 2)
             over |= _off_the_line(head, brief.tail(head.size), self._sigma * width)
             over |= _over_the_median_third(head, brief, self._sigma * width)
         # A row no higher than one of the four clean rows before it is no spike, or that one would have been. It spares judging plateaus.
@@ -132,8 +132,8 @@ class Baseline:
         """Factor on sigma, confirming z and doubtful z: wider while the window is not full. A MAD knows half of its rows."""
         if rows >= self._window:
             return 1.0, self._confirm_z, self._doubt_z
-        wide = _widening(self._confirm_z, rows // 2)
-        return _widening(self._sigma, rows - 2), self._confirm_z * wide, self._doubt_z * wide
+        wide = widening(self._confirm_z, rows // 2)
+        return widening(self._sigma, rows - 2), self._confirm_z * wide, self._doubt_z * wide
 
     def now(self) -> tuple[float, float] | None:
         """Mean and scale of the window as it is; None with too few rows."""
@@ -154,7 +154,7 @@ class Baseline:
         return tail(kept[_STEEP:] if 5 * _STEEP <= kept.size < self._capacity else kept)
 
 
-def _widening(sigma: float, freedom: int) -> float:
+def widening(sigma: float, freedom: int) -> float:
     """Quantile of Student's t over that of the normal, at the tail beyond ``sigma`` (Cornish-Fisher, Abramowitz and Stegun 26.7.5)."""
     first = (sigma**3 + sigma) / 4
     second = (5 * sigma**5 + 16 * sigma**3 + 3 * sigma) / 96

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sismo.records.types import Steps, Values
-from sismo.signals.baseline import IN_DOUBT, Baseline, Verdict
+from sismo.signals.baseline import IN_DOUBT, Baseline, Verdict, widening
+from sismo.signals.opening import lone
 from sismo.signals.rolling import Floats
 from sismo.signals.tails import Tail
 
@@ -165,6 +166,8 @@ class SpikeTracker:
             two_in_a_row=rule.two_in_a_row,
             literal=not rule.confirm,
         )
+        self._early: list[Spike] = []
+        self._opened = not rule.confirm
         self._done: list[Spike] = []
         self._stretch: _Stretch | None = None
         self._steps: Steps = np.empty(0, dtype=np.int64)
@@ -191,7 +194,8 @@ class SpikeTracker:
     def spikes(self) -> tuple[Spike, ...]:
         """All spikes so far, in order; the last may still be going on."""
         self._judge()
-        return (*self._done, self._stretch.spike()) if self._stretch is not None else tuple(self._done)
+        going_on = () if self._stretch is None else (self._stretch.spike(),)
+        return (*self._opening(), *self._done, *going_on)
 
     @property
     def baseline(self) -> tuple[float, float] | None:
@@ -205,6 +209,8 @@ class SpikeTracker:
         self._steps = np.concatenate([self._steps, *(steps for steps, _ in self._waiting)])
         self._values = np.concatenate([self._values, *(values for _, values in self._waiting)])
         self._waiting, self._waiting_rows = [], 0
+        if not self._opened and not self._open():
+            return
         place, block = 0, _SMALL
         while place < self._values.size:
             if self._stretch is not None:
@@ -219,6 +225,28 @@ class SpikeTracker:
             else:
                 block = min(block * 2, _LARGE)
         self._steps, self._values = self._steps[place:], self._values[place:]
+
+    def _open(self) -> bool:
+        """Takes the first rows, as many as a baseline needs, all at once: each is judged by those on both sides. False while there are fewer."""
+        rule, rows = self._rule, self._rule.min_points
+        if self._values.size < rows:
+            return False
+        steps, values = self._steps[:rows], self._values[:rows]
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = lone(values, rule.confirm_z * widening(rule.confirm_z, rows // 2))
+        for places, before, scale in found:
+            peak = max(places, key=lambda place: float(values[place]))
+            start, end, back = (int(steps[place]) for place in (places[0], places[-1], places[-1] + 1))
+            z = (float(values[peak]) - before) / scale
+            self._early.append(Spike(start, end, int(steps[peak]), float(values[peak]), before, scale, z, len(places), True, back, 0.0))
+        self._baseline.accept(np.delete(values, [place for stretch in found for place in stretch.places]))
+        self._steps, self._values, self._opened = self._steps[rows:], self._values[rows:], True
+        return True
+
+    def _opening(self) -> list[Spike]:
+        """The spikes among the first rows. How far noise reaches is known by what came later."""
+        noise = self._baseline.tail() if self._early else None
+        return [spike._replace(prominence=noise.prominence(spike.peak, spike.before, spike.scale)) for spike in self._early] if noise else []
 
     def _follow(self, stretch: _Stretch, place: int) -> int:
         """Feeds an open stretch from ``place`` on, and closes it if it ends. Returns the next row to judge."""

@@ -24,6 +24,27 @@ def test_a_single_high_row_is_one_spike_that_recovers(seed: int) -> None:
     assert spike.prominence > 2.0
 
 
+@pytest.mark.parametrize("row", [3, 8, 17])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_lone_row_among_the_first_twenty_is_a_spike(row: int, seed: int) -> None:
+    """Nothing is there yet to make a baseline of; the rows on both sides are."""
+    values = 2.0 + 2.0 / (1 + np.arange(200) / 10) + 0.02 * np.random.default_rng(seed).standard_normal(200)
+    assert spikes_of(values) == ()
+    values[row] *= 2.0
+    (spike,) = spikes_of(values)
+    assert (spike.start, spike.end, spike.rows, spike.recovered, spike.recovered_at) == (row, row, 1, True, row + 1)
+    assert spike.prominence > 2.0
+
+
+def test_three_rows_among_the_first_are_one_spike_and_four_are_a_level() -> None:
+    values = 2.0 + 0.02 * np.random.default_rng(0).standard_normal(200)
+    values[8:11] = 5.0
+    (spike,) = spikes_of(values)
+    assert (spike.start, spike.end, spike.rows) == (8, 10, 3)
+    values[11] = 5.0
+    assert spikes_of(values) == ()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_level_that_stays_is_persistent_and_becomes_the_baseline(seed: int) -> None:
     values = descent(seed)

@@ -50,6 +50,10 @@ def _rl(view: View) -> Observation:
     return present(objective="rl") if view.header.objective == "rl" and not _explodes(view) else absent()
 
 
+def _gan(view: View) -> Observation:
+    return present(objective="gan") if view.header.objective == "gan" and not _explodes(view) else absent()
+
+
 def _by_design(view: View) -> Observation:
     """A loss that may rise, be negative or sit at zero: reinforcement and adversarial objectives, or a loss below zero."""
     if _explodes(view):
@@ -78,6 +82,7 @@ DETECTORS = (
     Detector("dtype-wide-range", ("header.dtype",), _dtype_is("fp32", "bf16"), "the run is in {dtype}", "the run is in {dtype}", _DTYPE_HOW),
     Detector("scaler-used", ("loss_scale",), _scaler_used, "a loss scaler is at work (scale {scale:.4g})", "no loss scaler: the run is in {dtype}", _DTYPE_HOW),
     Detector("reinforcement", ("header.objective",), _rl, "the keys of the log are those of a reinforcement objective", "no sign of a reinforcement objective"),
+    Detector("adversarial", ("header.objective",), _gan, "the keys of the log are those of two networks that play against each other", "no sign of an adversarial objective"),
     Detector("loss-may-rise-by-design", ("header.objective", LOSS_TRAIN), _by_design, "this loss may rise, be negative or sit at 0 by design ({why})", "no sign that this loss may rise by design"),
     Detector("language-model", ("header.vocab_size", LOSS_TRAIN), _language, "it looks like a language model ({why})", "no sign of a language model", "say the vocabulary size in manifest.json"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
+from sismo.records.channels import GRAD_NORM_POST, GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
 from sismo.signals.levels import level
 from sismo.signals.rolling import TINY, mad
 from sismo.signals.scale import ScaleHistory
@@ -163,6 +163,25 @@ def _follows_better_without(norms: np.ndarray, factor: np.ndarray, ratio: np.nda
     return moved and mad(np.log(np.maximum(norms, TINY))) < mad(ratio)
 
 
+def _thousands_over_clip(view: View) -> Observation:
+    """Norms of over 1,000 times the clip on nine rows of ten, and a loss that stands: the clip leaves nothing of the gradient.
+
+    No scale is logged to compare with. In fp32 and bf16 nothing is scaled; a norm that grows a hundredfold explodes.
+    """
+    norm, post, loss = view.finite(GRAD_NORM_PRE), view.finite(GRAD_NORM_POST), view.finite(LOSS_TRAIN)
+    if norm is None or len(norm) < 20 or loss is None or len(loss) < 20:
+        return unknown(GRAD_NORM_PRE if norm is None else LOSS_TRAIN)
+    clip = level(post.values) if post is not None and len(post) else view.header.clip
+    if clip is None:
+        return unknown(GRAD_NORM_POST)
+    middle, low, high = level(norm.values), *np.quantile(norm.values, (0.1, 0.9)).tolist()
+    blocks = np.array([level(part) for part in np.array_split(loss.values, 20)])
+    stands = float(np.ptp(blocks)) < 0.02 * abs(level(blocks))
+    scaled = view.header.dtype in (None, "fp16") and low > max(1000.0, 1000 * clip) and high < 100 * low
+    found = present(int(norm.steps[0]), strength=0.75, channel=GRAD_NORM_PRE, norm=middle, clip=clip)
+    return found if scaled and stands else absent(GRAD_NORM_PRE)
+
+
 def _loss_leaps(view: View) -> Observation:
     """One row over 1,000 times the level of the loss, with ordinary rows after it: an overflow in the forward pass."""
     loss = view.finite(LOSS_TRAIN)
@@ -187,5 +206,6 @@ DETECTORS = (
     Detector("overflow-only-startup", _SCALE, _scaled(_startup), "{count} {count:overflow|overflows} while the scaler looked for its level; the scale then holds at {last:.4g}", "the overflows are not just start-up, or there are none", thresholds=(_OVERFLOW_RATE,)),
     Detector("loss-scale-ignores-overflow", (*_SCALE, GRAD_NORM_PRE), _scaled(_constant_with_overflow), "the loss scale stays at {scale:.4g} through {count} overflows", "the loss scale reacts to overflows, or there are none"),
     Detector("norm-is-the-loss-scale", (GRAD_NORM_PRE, LOSS_SCALE), _norm_is_scaled, "the gradient norm, {norm:.6g}, is of the size of a loss scale: it is measured on scaled gradients", "the gradient norm does not look like a loss scale"),
+    Detector("norm-thousands-over-clip", (GRAD_NORM_PRE, GRAD_NORM_POST, LOSS_TRAIN), _thousands_over_clip, "the gradient norm, about {norm:.3g}, is over 1,000 times what clipping leaves ({clip:.3g}) all along, and the loss stands", "the norm is not thousands of times what clipping leaves, or the loss moves", "log the norm after clipping as well, or put the clip into manifest.json"),
     Detector("loss-leaps-for-one-row", (LOSS_TRAIN,), _loss_leaps, "the loss leaps to {value:.4g} at step {start} and is ordinary again in the next row", "no single row leaps a thousandfold"),
 )  # fmt: skip

@@ -25,7 +25,10 @@ _ROWS = 20
 
 
 def _failure_step(view: View) -> int | None:
-    """The step at which the run is lost: that of the loss, or that from which the norm stays non-finite, whichever comes first."""
+    """The step at which the run is lost: that of the loss, or that from which the norm stays non-finite, whichever comes first.
+
+    Where both stay finite, it is the step after the last row before autograd stopped at a NaN.
+    """
     steps: list[int] = []
     for channel in (LOSS_TRAIN, GRAD_NORM_PRE):
         series = view.series(channel)
@@ -34,7 +37,9 @@ def _failure_step(view: View) -> int | None:
             continue
         if channel == LOSS_TRAIN or not steps or bool(np.all(~np.isfinite(series.values[at:]))):
             steps.append(int(series.steps[at]))
-    return min(steps) if steps else None
+    if not steps:
+        steps = [event.step + 1 for event in view.events if event.step == view.last_step and event.data.get("tag") == "anomaly"]
+    return min(steps, default=None)
 
 
 def _growth(series: Series, step: int) -> tuple[float, int, float, float] | None:

@@ -268,23 +268,56 @@ def _accelerate(view: View) -> Observation:
 def _grow_with_lr(view: View) -> Observation:
     """Spikes that come where the LR is high and are higher the higher it is, three of them while it still rises.
 
-    Both are tested by rank and put together (Stouffer 1949): 2.6 is p = 0.005. A run that begins at its highest LR shows nothing by it:
-    there the first rows, which spike for other reasons, are those of the high LR.
+    Tested by rank and put together (Stouffer 1949): where they come, how high the loss gets, and the gradient norm where it spikes
+    with it; 2.6 is p = 0.005. What counts is out of the reach of the noise, and one spike at least stands above it. With a jump that stays
+    the run becomes another one, so rows after it do not count. A run that begins at its highest LR shows nothing by it: there the first
+    rows, which spike for other reasons, are those of the high LR.
     """
     loss, lr, schedule = view.finite(LOSS_TRAIN), view.finite(LR), view.schedule(LR)
     if loss is None or lr is None or schedule is None:
         return unknown(LOSS_TRAIN if loss is None else LR)
-    spikes = _standing(view)
+    spikes = [spike for spike in view.spikes(LOSS_TRAIN) if spike.prominence >= 1]
+    last = next((number for number, spike in enumerate(spikes) if _stays(spike)), len(spikes) - 1)
+    spikes = spikes[: last + 1]
     rising = sum(spike.start < schedule.peak_step for spike in spikes)
-    if len(spikes) < 5 or rising < 3 or schedule.starts_high or schedule.constant:
+    if len(spikes) < 5 or rising < 3 or not _standing(view) or schedule.starts_high or schedule.constant:
         return absent(LR)
-    rates = np.interp([s.start for s in spikes], lr.steps.astype(np.float64), lr.values)
-    ordered = np.sort(np.interp(loss.steps.astype(np.float64), lr.steps.astype(np.float64), lr.values))
+    end = spikes[-1].start if _stays(spikes[-1]) else int(loss.steps[-1])
+    steps = loss.steps[loss.steps <= end].astype(np.float64)
+    rates = np.interp([spike.start for spike in spikes], lr.steps.astype(np.float64), lr.values)
+    ordered = np.sort(np.interp(steps, lr.steps.astype(np.float64), lr.values))
     places = (np.searchsorted(ordered, rates, side="left") + np.searchsorted(ordered, rates, side="right")) / (2 * ordered.size)
-    where = (float(places.mean()) - 0.5) * (12 * len(spikes)) ** 0.5
-    height = mann_kendall(np.array([spike.z for spike in spikes])[np.argsort(rates, kind="stable")])
+    by_rate = np.argsort(rates, kind="stable")
+    heights = [np.array([spike.z for spike in spikes]), *_norms_at(view, spikes)]
+    tests = [(float(places.mean()) - 0.5) * (12 * len(spikes)) ** 0.5, *(mann_kendall(height[by_rate]) for height in heights)]
     found = present(spikes[0].start, spikes[-1].end, channel=LR, count=len(spikes), first=float(rates[0]), top=float(rates.max()))
-    return found if min(where, height) > 0 and (where + height) / 2**0.5 > _BY_CHANCE else absent(LR)
+    return found if min(tests) > 0 and sum(tests) / len(tests) ** 0.5 > _BY_CHANCE else absent(LR)
+
+
+def _stays(spike: Spike) -> bool:
+    return spike.recovered is False and spike.rows >= 5
+
+
+def _jump_after_spikes(view: View) -> Observation:
+    """Five spikes or more, out of the reach of the noise, before the one that stays: the run had been getting there."""
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    earlier = [other for other in view.spikes(LOSS_TRAIN) if other.start < spike.start and other.prominence >= 1]
+    led = _stays(spike) and len(earlier) >= 5
+    return present(earlier[0].start, spike.start, channel=LOSS_TRAIN, count=len(earlier)) if led else absent(LOSS_TRAIN)
+
+
+def _norms_at(view: View, spikes: list[Spike]) -> list[np.ndarray]:
+    """The largest gradient norm in the rows of each spike; nothing where one has none, or where the norm does not spike with the loss."""
+    norm = view.finite(GRAD_NORM_PRE)
+    if norm is None:
+        return []
+    inside = [norm.values[(norm.steps >= spike.start - norm.interval) & (norm.steps <= spike.peak_step)] for spike in spikes]
+    if not all(rows.size for rows in inside):
+        return []
+    largest = np.array([float(rows.max()) for rows in inside])
+    return [largest] if level(largest) > 2 * level(norm.values) else []
 
 
 def _unconfirmed(view: View) -> Observation:
@@ -307,6 +340,7 @@ DETECTORS = (
     Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
     Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
     Detector("spikes-accelerate", _READS, _accelerate, "{count} spikes from step {start} to {end}, closer together or higher as they come", "spikes do not come oftener or higher"),
+    Detector("jump-after-spikes", _READS, _jump_after_spikes, "{count} spikes lead up to the jump, from step {start} on", "no spikes lead up to a jump"),
     Detector("spikes-grow-with-lr", (*_READS, LR), _grow_with_lr, "{count} spikes from step {start} to {end}, oftener and higher where the LR is high (up to {top:.3g})", "spikes do not follow the LR"),
     Detector("excursions-of-one-height", _READS, _unconfirmed, "{count} excursions stand out of the window but none above the others: the noise has heavy tails", "no crowd of equal excursions"),
 )  # fmt: skip

@@ -19,7 +19,7 @@ def read(line: str, log: TextLog) -> bool:
     found = _FOUND.search(line)
     if found is None:
         return False
-    log.mark("warning", tag="nonfinite-loss", line=line.strip()[:200])
+    log.mark("warning", tag="anomaly", line=line.strip()[:200])
     op = next((name for name, pattern in _OPS if pattern.fullmatch(found[1])), "")
     log.mark("probe", origin="found", where=f"{found[1]}Backward", **({"op": op} if op else {}))
     return True

@@ -16,6 +16,7 @@ STEADY = np.full(400, 65536.0)
 DOUBLES = 2.0 ** (12 + np.arange(400) // 100)
 COLLAPSE = 65536.0 / 2.0 ** np.maximum(0, np.minimum(np.arange(400) - 300, 30))
 NO_SCALE = run(loss=CALM)
+FLAT, HUGE = level(400, 3.0, 0.02), level(400, 5e4, 5e3)
 SEARCH = 65536.0 / 2.0 ** np.minimum(np.arange(400), 4)
 ALL_SKIPPED = [event(step, "overflow", scale_before=2.0 ** (16 - step), scale_after=2.0 ** (15 - step)) for step in range(40)]
 
@@ -39,6 +40,9 @@ TRIOS = {
         run(scale=STEADY, norm=with_at(NORM, 50, INF, INF)), run(scale=SEARCH, norm=with_at(NORM, 1, INF, INF)), NO_SCALE
     ),
     "norm-is-the-loss-scale": Trio(run(norm=np.full(400, 65536.0)), run(norm=level(400, 5e4, 5e3)), NO_SCALE),
+    "norm-thousands-over-clip": Trio(
+        run(loss=FLAT, norm=HUGE, more={"grad_norm/post": np.ones(400)}), run(loss=CALM, norm=HUGE, more={"grad_norm/post": np.ones(400)}), run(loss=FLAT, norm=HUGE)
+    ),
     "loss-leaps-for-one-row": Trio(run(loss=with_at(CALM, 90, 1e5)), run(loss=with_at(CALM, 90, 50.0)), run(loss=[2.0])),
 }
 
@@ -50,6 +54,14 @@ def test_every_signal_of_the_file_is_tried() -> None:
 @each(TRIOS)
 def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
     check(signal, trio)
+
+
+def test_a_clip_that_leaves_nothing_of_a_scaled_gradient_is_seen_without_the_scale() -> None:
+    clipped = {"grad_norm/post": np.ones(400)}
+    assert names(run(loss=FLAT, norm=HUGE, more=clipped))[0] == "clip-before-unscale"
+    assert names(run(loss=FLAT, norm=HUGE, clip=1.0, dtype="fp16"))[0] == "clip-before-unscale"
+    assert "clip-before-unscale" not in names(run(loss=FLAT, norm=HUGE, more=clipped, dtype="bf16")), "nothing is scaled in bf16"
+    assert "clip-before-unscale" not in names(run(loss=FLAT, norm=NORM, more=clipped)), "an ordinary norm"
 
 
 def test_norms_of_the_size_of_a_scale_that_they_follow_are_scaled() -> None:

@@ -42,6 +42,7 @@ TRIOS = {
         run(loss=STAYS),
     ),
     "spikes-grow-with-lr": Trio(run(loss=WITH_LR, lr=WARMS), run(loss=MORE_AND_MORE, lr=WARMS), run(loss=WITH_LR)),
+    "jump-after-spikes": Trio(run(loss=np.where(np.arange(600) < 400, WITH_LR, CALM + 4.0)), run(loss=STAYS), SHORT),
     "norm-at-spike": Trio(run(loss=SPIKED, norm=with_at(NORM, 400, 9.0)), run(loss=SPIKED, norm=NORM), run(loss=SPIKED)),
     "norm-stays-up-after-spike": Trio(
         run(loss=STAYS, norm=np.where(np.arange(600) < 400, NORM, 6 * NORM)), run(loss=STAYS, norm=NORM), run(loss=STAYS)
@@ -134,6 +135,33 @@ def test_spikes_that_grow_with_the_lr_are_the_lr_and_not_the_data() -> None:
     assert names(run(loss=WITH_LR, lr=np.full(600, 3e-4)))[0] != "lr-too-high"
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_jump_after_spikes_that_grow_with_the_lr_is_the_lr_and_not_the_data(seed: int) -> None:
+    """In a warmup that goes on to the jump; the same jump alone says nothing of the LR, nor do spikes of one height anywhere."""
+    chance = np.random.default_rng(seed)
+    calm, warms = falling(2000, noise=0.05, seed=seed), cosine(2000, warmup=1500)
+    step = np.arange(2000)
+    spikes = (step > 300) & (chance.random(2000) < 0.015 * step / 1000)
+    growing = np.where(spikes, calm + chance.uniform(1, 3, 2000) * step / 1000, calm)
+    anywhere = with_each(calm, chance.integers(100, 1200, 8), 0.6)
+    norms = np.where(spikes, 20 * step / 1000, level(2000, 1.0, 0.1, seed))
+    assert names(run(loss=np.where(step < 1300, growing, 6.0), lr=warms, norm=np.where(step < 1300, norms, 8.0)))[0] == "lr-too-high"
+    assert names(run(loss=growing, lr=warms, norm=norms))[0] == "lr-too-high"
+    assert "lr-too-high" not in names(run(loss=np.where(step < 1300, calm, 6.0), lr=warms))
+    assert "lr-too-high" not in names(run(loss=anywhere, lr=warms))
+
+
+def with_each(values: np.ndarray, places: np.ndarray, height: float) -> np.ndarray:
+    higher = values.copy()
+    higher[places] += height
+    return higher
+
+
+def test_an_adversarial_loss_that_moves_to_another_level_is_no_corruption() -> None:
+    assert "optimizer-state-corrupted" in names(run(loss=STAYS))
+    assert alarms(run(loss=STAYS, objective="gan")) == []
+
+
 def test_a_jump_that_stays_is_an_open_pair_until_the_validation_loss_or_the_norm_tells() -> None:
     pair = {"labels-corrupted", "optimizer-state-corrupted"}
     jumping = with_at(NORM, 400, 6.0, 5.0)
@@ -173,7 +201,7 @@ def test_many_spikes_of_near_height_are_what_the_run_does() -> None:
     assert alarms(run(loss=with_at(heavy, 1500, 90.0, 60.0))) == ["long-tail-batch"]
 
 
-@pytest.mark.parametrize("row", [25, 39, 83])
+@pytest.mark.parametrize("row", [4, 9, 16, 25, 39, 83])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_spike_in_the_first_hundred_rows_of_a_sparse_log_is_seen(row: int, seed: int) -> None:
     step = np.arange(150) * 10

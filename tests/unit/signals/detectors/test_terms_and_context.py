@@ -35,6 +35,7 @@ CONTEXT = {
     "dtype-wide-range": Trio(run(dtype="fp32"), run(dtype="fp16"), run()),
     "scaler-used": Trio(run(scale=np.full(50, 1024.0)), run(scale=np.ones(50), dtype="fp32"), run()),
     "reinforcement": Trio(run(objective="rl"), run(objective="gan"), None),
+    "adversarial": Trio(run(objective="gan"), run(objective="rl"), None),
     "loss-may-rise-by-design": Trio(run(loss=CALM - 4.0), run(loss=CALM), run()),
     "language-model": Trio(run(loss=falling(400, start=10.8)), run(loss=CALM), run()),
 }
