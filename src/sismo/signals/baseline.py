@@ -60,6 +60,11 @@ class Baseline:
         sizes = [int(self._least * factor) for factor in (1, 1.5, 2, 3, 4, 6, 8)]
         self._sizes = [size for size in sizes if size < self._window] + [self._window]
 
+    @property
+    def rows(self) -> int:
+        """Clean rows that are kept."""
+        return int(self._kept.size)
+
     def accept(self, values: Floats) -> None:
         """Rows that are clean."""
         self._kept = np.concatenate([self._kept, values])[-self._capacity :]

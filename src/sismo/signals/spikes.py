@@ -11,6 +11,7 @@ does not depend on how the input was cut. Memory is bounded by the history that 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +78,8 @@ _SETTLED = 5
 
 _SMALL, _LARGE = 256, 16384
 """Rows judged together: few after a spike, whose end is near, then more and more. The verdicts do not depend on it."""
+_KNOWN = 100
+"""Clean rows from which on the reach of the noise is known; a tail that is drawn out from fewer is too short where noise multiplies."""
 _ENOUGH = 8192
 """Rows that may wait for a judgement that nobody has asked for."""
 
@@ -166,9 +169,9 @@ class SpikeTracker:
             two_in_a_row=rule.two_in_a_row,
             literal=not rule.confirm,
         )
-        self._early: list[Spike] = []
         self._opened = not rule.confirm
         self._done: list[Spike] = []
+        self._young = 0  # of those, how many were found before the baseline knew the noise
         self._stretch: _Stretch | None = None
         self._steps: Steps = np.empty(0, dtype=np.int64)
         self._values: Values = np.empty(0, dtype=np.float64)
@@ -195,7 +198,7 @@ class SpikeTracker:
         """All spikes so far, in order; the last may still be going on."""
         self._judge()
         going_on = () if self._stretch is None else (self._stretch.spike(),)
-        return (*self._opening(), *self._done, *going_on)
+        return (*self._weighed_again(), *self._done[self._young :], *going_on)
 
     @property
     def baseline(self) -> tuple[float, float] | None:
@@ -219,6 +222,8 @@ class SpikeTracker:
             took, verdict = self._baseline.take(self._values[place : place + block])
             place += took
             if verdict is not None:
+                if self._young == len(self._done) and self._baseline.rows < _KNOWN:
+                    self._young += 1
                 self._stretch = _Stretch(self._rule, verdict, self._baseline.tail())
             elif not took:
                 break  # the last row is in doubt until the next one comes
@@ -227,7 +232,7 @@ class SpikeTracker:
         self._steps, self._values = self._steps[place:], self._values[place:]
 
     def _open(self) -> bool:
-        """Takes the first rows, as many as a baseline needs, all at once: each is judged by those on both sides. False while there are fewer."""
+        """Takes the first rows all at once: each is judged by those on both sides. False while there are too few for a baseline."""
         rule, rows = self._rule, self._rule.min_points
         if self._values.size < rows:
             return False
@@ -238,15 +243,19 @@ class SpikeTracker:
             peak = max(places, key=lambda place: float(values[place]))
             start, end, back = (int(steps[place]) for place in (places[0], places[-1], places[-1] + 1))
             z = (float(values[peak]) - before) / scale
-            self._early.append(Spike(start, end, int(steps[peak]), float(values[peak]), before, scale, z, len(places), True, back, 0.0))
+            self._done.append(Spike(start, end, int(steps[peak]), float(values[peak]), before, scale, z, len(places), True, back, math.inf))
+        self._young = len(self._done)
         self._baseline.accept(np.delete(values, [place for stretch in found for place in stretch.places]))
         self._steps, self._values, self._opened = self._steps[rows:], self._values[rows:], True
         return True
 
-    def _opening(self) -> list[Spike]:
-        """The spikes among the first rows. How far noise reaches is known by what came later."""
-        noise = self._baseline.tail() if self._early else None
-        return [spike._replace(prominence=noise.prominence(spike.peak, spike.before, spike.scale)) for spike in self._early] if noise else []
+    def _weighed_again(self) -> list[Spike]:
+        """The first spikes, no more prominent than they are over the noise that is known by now."""
+        noise = self._baseline.tail() if self._young else Tail()
+        return [
+            spike._replace(prominence=min(spike.prominence, noise.prominence(spike.peak, spike.before, spike.scale)))
+            for spike in self._done[: self._young]
+        ]
 
     def _follow(self, stretch: _Stretch, place: int) -> int:
         """Feeds an open stretch from ``place`` on, and closes it if it ends. Returns the next row to judge."""

@@ -9,8 +9,10 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
+from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, language_sign, names
 from sismo.signals.levels import end_level, level, noise
+from sismo.signals.rolling import TO_SIGMA
 from sismo.signals.trend import Trend, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -57,9 +59,9 @@ def _rising(view: View) -> Observation:
     trend = view.trend(LOSS_TRAIN)
     if trend is None:
         return unknown("{steps} steps of loss", steps=steps)
-    # A log with one row in many steps shows too little of a rise in so few of them: there the window is as many rows.
-    wide = recent_trend(loss, int(steps * loss.interval)) if loss.interval > 1 else None
-    for found in (trend, wide):
+    # A log with one row in many steps shows too little of a rise in so few of them: there the window is a quarter, half and all of as many rows.
+    wider = (recent_trend(loss, int(steps * loss.interval * share)) for share in (0.25, 0.5, 1.0) if loss.interval > 1)
+    for found in (trend, *wider):
         if found is not None and _is_real(view, loss, found):
             return present(found.start, found.end, channel=LOSS_TRAIN, rise=found.rise, z=found.z)
     return absent(LOSS_TRAIN, z=trend.z)
@@ -75,7 +77,21 @@ def _is_real(view: View, loss: Series, trend: Trend) -> bool:
     usual = _largest_lift(loss, inside.size)
     stairs = [level(part) for part in np.array_split(inside, 4)]
     steady = all(later > earlier for earlier, later in pairwise(stairs))
-    return significant and steady and lifted > max(1.5 * noise(inside) / quarter**0.5, 1.5 * usual) and abs(level(inside)) > 1e-3
+    least = max(1.5 * noise(inside) / quarter**0.5, 1.5 * usual, _drift(loss.values[: len(loss) - inside.size], quarter))
+    return significant and steady and lifted > least and abs(level(inside)) > 1e-3
+
+
+def _drift(earlier: np.ndarray, quarter: int) -> float:
+    """What the difference of two levels may come to by noise that has a memory, at p = 0.0005: from the rows before, in stretches as long.
+
+    The second difference of three levels knows no trend, and has six times the variance of each. 0 where there are fewer than six levels.
+    """
+    count = min(20, earlier.size // quarter)
+    if count < 6:
+        return 0.0
+    levels = np.array([level(part) for part in earlier[earlier.size - count * quarter :].reshape(count, quarter)])
+    spread = TO_SIGMA * level(np.abs(np.diff(levels, 2))) / 6**0.5
+    return _SPARSE_Z * widening(_SPARSE_Z, count // 2) * 2**0.5 * spread
 
 
 def _largest_lift(loss: Series, rows: int) -> float:
@@ -233,9 +249,18 @@ def _jumps_at_start(view: View) -> Observation:
     if start <= 0 or not over.size:
         return absent(LOSS_TRAIN)
     index = int(over[0])
+    if math.log(float(first[index]) / start) < 5 * _multiplied(loss.values[index:112]):
+        return absent(LOSS_TRAIN)
     following = loss.values[index + 1 : index + 4]
     stays = not following.size or level(following) > start + 0.5 * (float(first[index]) - start)
     return present(int(loss.steps[index]), channel=LOSS_TRAIN, start_value=start, peak=float(first[index])) if stays else absent(LOSS_TRAIN)
+
+
+def _multiplied(values: np.ndarray) -> float:
+    """Standard deviation of the logarithms from row to row, exponential growth taken off; 0 for fewer than 8 rows, or where one is not over 0."""
+    if values.size < 8 or not float(values.min()) > 0:
+        return 0.0
+    return TO_SIGMA * level(np.abs(np.diff(np.log(values), 2))) / 6**0.5
 
 
 def _leaps_in_short(view: View) -> Observation:

@@ -133,10 +133,14 @@ def _loss_v_early(view: View) -> Observation:
     if rows < 8:
         return absent(LOSS_TRAIN)
     climb, top = _climb(loss.values[:rows])
-    usual = [_climb(loss.values[start : start + rows])[0] for start in range(rows, min(len(loss) - rows, 12 * rows), rows)]
-    base = float(loss.values[:top].min()) if top else float(loss.values[0])
-    taller = (50 / max(1, len(usual))) ** 0.5
-    tall = climb > max(taller * max(usual, default=0.0), 5 * noise(loss.values[:200]), 0.05 * abs(base))
+    starts = range(rows, min(len(loss) - rows, 12 * rows), rows) or [top + 3]  # a log of no such stretch is held against its own rest
+    usual = [_climb(loss.values[start : start + rows])[0] for start in starts if len(loss) - start >= 20]
+    if not usual:
+        return unknown("more rows of loss/train")
+    base = float(loss.values[:top].min())
+    top += int(np.argmax(loss.values[top - 1 : top + 2])) - 1
+    taller = (50 / len(usual)) ** 0.5
+    tall = climb > max(taller * max(usual), 5 * noise(loss.values[:200]), 0.05 * abs(base))
     if tall and level(loss.values[rows:]) < base + climb:
         return present(int(loss.steps[top]), channel=LOSS_TRAIN, base=base, peak=float(loss.values[top]))
     return absent(LOSS_TRAIN)

@@ -149,3 +149,27 @@ def test_an_objective_that_may_rise_does_not_explode() -> None:
     explodes = np.where(np.arange(400) < 350, 0.1, 2.0 ** np.minimum(np.arange(400) - 350, 20)) * np.exp(level(400, 0.0, 0.1))
     assert alarms(run(loss=rises, objective="rl")) == []
     assert alarms(run(loss=explodes, objective="rl")) != []
+
+
+@pytest.mark.parametrize("rows", [15, 40, 80])
+@pytest.mark.parametrize("every", [10, 20, 50])
+def test_a_rise_in_a_log_of_one_row_in_many_steps_is_seen_however_few_rows_it_takes(rows: int, every: int) -> None:
+    rises = np.concatenate([falling(200), 2.0 + np.linspace(0.02, 0.8, rows) + level(rows, 0.0)])
+    assert names(run(loss=rises, every=every))[0] == "silent-divergence"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_with_a_memory_is_no_rise(seed: int) -> None:
+    """An autoregressive loss wanders for dozens of rows, as running means do."""
+    chance = np.random.default_rng(seed)
+    wanders = np.zeros(300)
+    for row in range(1, 300):
+        wanders[row] = 0.9 * wanders[row - 1] + 0.04 * chance.standard_normal()
+    assert alarms(run(loss=falling(300, noise=0.02) + wanders, every=20)) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_first_rows_of_a_short_log_whose_noise_multiplies_are_no_leap(seed: int) -> None:
+    noisy = 2.0 * np.random.default_rng(seed).lognormal(0.0, 0.9, 22)
+    assert state(run(loss=with_at(noisy, 0, 1.0)), "loss-leaps-at-start") is State.ABSENT
+    assert state(run(loss=np.concatenate([[0.6, 4.9], level(20, 9.0, 0.5)])), "loss-leaps-at-start") is State.PRESENT

@@ -41,7 +41,9 @@ TRIOS = {
     ),
     "norm-is-the-loss-scale": Trio(run(norm=np.full(400, 65536.0)), run(norm=level(400, 5e4, 5e3)), NO_SCALE),
     "norm-thousands-over-clip": Trio(
-        run(loss=FLAT, norm=HUGE, more={"grad_norm/post": np.ones(400)}), run(loss=CALM, norm=HUGE, more={"grad_norm/post": np.ones(400)}), run(loss=FLAT, norm=HUGE)
+        run(loss=FLAT, norm=HUGE, more={"grad_norm/post": np.ones(400)}),
+        run(loss=CALM, norm=HUGE, more={"grad_norm/post": np.ones(400)}),
+        run(loss=FLAT, norm=HUGE),
     ),
     "loss-leaps-for-one-row": Trio(run(loss=with_at(CALM, 90, 1e5)), run(loss=with_at(CALM, 90, 50.0)), run(loss=[2.0])),
 }
