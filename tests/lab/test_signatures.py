@@ -11,8 +11,10 @@ from sismo.bench.signatures import runs
 from sismo.dashboard.alarms import alarms, owner_of
 from sismo.dashboard.registry import panels
 from sismo.judge import diagnose
+from sismo.lab import single
 from sismo.lab.claims import CLAIMS, Claim, Trial
 from sismo.lab.exam import FAILURES, Options
+from sismo.lab.train import train
 from sismo.records.types import Run
 
 pytestmark = pytest.mark.slow
@@ -63,3 +65,20 @@ def test_the_healthy_run_beside_them_cries_nowhere(trained: dict[str, tuple[Run,
     assert not alarms(document, panels())
     assert value(trained, "broken-mask", "healthy validation loss is not") > 1
     assert np.isfinite(run.series["loss/train"].values).all()
+
+
+def test_validation_follows_training_to_the_end_of_the_healthy_run(trained: dict[str, tuple[Run, Run]]) -> None:
+    run = trained["bad-init"][1]
+    losses, val = run.series["loss/train"].values, run.series["loss/val"].values
+    assert val[-1] == val.min()
+    assert val[-1] / losses[-20:].mean() == pytest.approx(1, abs=0.1)
+
+
+def test_training_past_convergence_opens_the_gap_and_is_overfitting_and_no_divergence(tmp_path: Path) -> None:
+    run = train(single.find("past-convergence", "mini-gpt", 0, 400).setup, tmp_path / "run")
+    document = diagnose(run)
+    assert [cause.id for cause in document.causes] == ["overfitting"]
+    val = run.series["loss/val"]
+    assert document.causes[0].step == val.steps[np.argmin(val.values)]
+    assert val.values[-1] > 1.1 * val.values.min()
+    assert run.series["loss/train"].values[-20:].mean() < 0.6 * val.values[-1]

@@ -1,6 +1,7 @@
-"""sismo sits many exams: ``python -m sismo.bench.exam [--seeds 10] [--steps 2000] [--write]``.
+"""sismo sits many exams: ``python -m sismo.bench.exam [--seeds 10] [--steps 2000] [--runs FOLDER] [--write]``.
 
-Each seed shuffles the three failures and trains them with the norm before and after the blocks, and on fixed chunks of text.
+Each seed shuffles the three failures and trains them with the norm before and after the blocks, and on fixed chunks of text. Exams that
+lie in the folder are sat again, not trained again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from sismo.bench import tables
 from sismo.bench.signatures import PAGE
 from sismo.judge import diagnose
-from sismo.lab import exam
+from sismo.lab import exam, sealed
 from sismo.records.reader import read_run
 from sismo.report.language import language
 
@@ -31,11 +32,12 @@ class Sat(NamedTuple):
 
 
 def sit(norm: str, layout: str, seed: int, steps: int, root: Path) -> Sat:
-    """Makes an exam, lets sismo answer, and marks it."""
-    exam.make(root, exam.Options(seed=seed, steps=steps, norm=norm, layout=layout), language("en"), lambda: None)
+    """Makes an exam where there is none yet, lets sismo answer, and marks it; it stays sealed, so that it can be sat again."""
+    if not (root / exam.EXAM).exists():
+        exam.make(root, exam.Options(seed=seed, steps=steps, norm=norm, layout=layout), language("en"), lambda: None)
     exam.sit(root)
     well = diagnose(read_run(root / exam.HEALTHY)).healthy is True
-    return Sat(norm, layout, seed, exam.reveal(root, language("en")), well)
+    return Sat(norm, layout, seed, exam.marks(sealed.read(root / exam.EXAM)), well)
 
 
 def main() -> int:
@@ -43,18 +45,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--runs", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     every: list[Sat] = []
-    for seed in range(options.seeds):
-        for norm, layout in KINDS:
-            with tempfile.TemporaryDirectory() as folder:
-                every.append(sit(norm, layout, seed, options.steps, Path(folder)))
-            sat = every[-1]
-            answers = ", ".join(f"{mark.fault.id}: {mark.answer.name}" for mark in sat.marks)
-            print(
-                f"seed {seed} {norm} {layout}  {sum(mark.right for mark in sat.marks)} of 3  {answers}  healthy: {sat.healthy}", flush=True
-            )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.runs or Path(temporary)
+        for seed in range(options.seeds):
+            for norm, layout in KINDS:
+                sat = sit(norm, layout, seed, options.steps, folder / f"{norm}-{layout}-{options.steps}-{seed}")
+                every.append(sat)
+                answers = ", ".join(f"{mark.fault.id}: {mark.answer.name}" for mark in sat.marks)
+                right = sum(mark.right for mark in sat.marks)
+                print(f"seed {seed} {norm} {layout}  {right} of 3  {answers}  healthy: {sat.healthy}", flush=True)
     if options.write:
         rows = [_row(norm, layout, [sat for sat in every if (sat.norm, sat.layout) == (norm, layout)]) for norm, layout in KINDS]
         head = ("norm", "layout", "exams with 3 of 3", "answers right", "healthy runs called healthy")

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import click
+
+
+class Finite(click.FloatRange):
+    """A range that NaN and infinity do not lie in, although they pass its comparisons."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"{value} is not a finite number.", param, ctx)
+
 
 lang = click.option("--lang", type=click.Choice(["en", "es"]), help="Language of the report.  [default: that of the environment]")
 

@@ -156,6 +156,11 @@ CLAIMS = (
     Claim("the gradient norm of the first 5 steps is 10 to 50 times the steady one", _HOT, against_steady("grad_norm/pre", 5), 10, 50, "×"),
     Claim("the loss has the shape of a V in the first 50 steps", _WARM, rebound, 1.2, np.inf, "×"),
     Claim("the loss has the shape of a V in the first 50 steps", _HOT, rebound, 1.2, np.inf, "×"),
+    Claim("activations of the first 50 steps leave the steady level for a while", _HOT, against_steady(_ATTENTION, 50), 1.5, np.inf, "×"),
+    Claim("spectral norms of the first 50 steps leave the steady level for a while", _HOT, against_steady(_MATRIX, 50), 1.5, np.inf, "×"),
+    Claim("no head is dead once it has recovered", _WARM, dead_heads(-1), 0, 0),
+    Claim("no head is dead once it has recovered", _HOT, dead_heads(-1), 0, 0),
+    Claim("the LR is that of a healthy run", _MASK, share_of_healthy("lr/0"), 1, 1, "×"),
     Claim("the training loss is under 0.1 within 100 to 200 steps", _MASK, under(0.1), 100, 200),
     Claim("the training loss is under 0.1 within 100 to 200 steps", _FAST, under(0.1), 100, 200),
     Claim("the validation loss goes along with the training loss", _MASK, validation_over_training, 0.5, 1.5, "×"),
@@ -164,4 +169,5 @@ CLAIMS = (
     Claim("four heads of eight are dead, or more", _MASK, dead_heads(-1), 4, 8),
     Claim("the gradient norm is that of a healthy run", _MASK, share_of_healthy("grad_norm/pre"), 0.5, 2, "×"),
     Claim("activations are those of a healthy run", _MASK, share_of_healthy(_ATTENTION), 0.5, 2, "×"),
+    Claim("spectral norms are those of a healthy run", _MASK, share_of_healthy(_MATRIX), 0.5, 2, "×"),
 )

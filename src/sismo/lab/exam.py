@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sismo.errors import UsageError
+from sismo.errors import RunFormatError, UsageError
 from sismo.judge import diagnose
 from sismo.lab import parts, sealed
 from sismo.lab.catalogue import faults, tasks
 from sismo.lab.changes import setting
 from sismo.lab.faults import bad_init
-from sismo.lab.folders import PAGE, all_or_nothing, free, page
+from sismo.lab.folders import PAGE, all_or_nothing, page
 from sismo.lab.sealed import Answer, Paper
 from sismo.lab.train import train
 from sismo.lab.types import Fault, Setup
@@ -25,7 +25,7 @@ from sismo.records.reader import read_run
 from sismo.report.language import Language
 from sismo.tree.catalogue import causes
 
-__all__ = ["EXAM", "FAILURES", "HEALTHY", "PAGE", "UNKNOWN", "Mark", "Options", "answer", "make", "reveal", "said", "sit"]
+__all__ = ["EXAM", "FAILURES", "HEALTHY", "PAGE", "UNKNOWN", "Mark", "Options", "answer", "make", "marks", "reveal", "said", "sit"]
 
 EXAM, HEALTHY = "19-break-it", "19-healthy"
 FAILURES = ("bad-init", "no-warmup", "broken-mask")
@@ -86,20 +86,19 @@ def make(root: Path, options: Options, language: Language, advance: Callable[[],
 
     Nothing is left behind of an exam that is not finished. Raises ``UsageError`` for an exam that is there already.
     """
-    free([root / EXAM, root / HEALTHY], again=again)
     order = list(FAILURES)
     random.Random(f"exam {options.seed}").shuffle(order)
     truth = {f"{number:02}": name for number, name in enumerate(order, start=1)}
     setup = options.setup()
-    with all_or_nothing(root) as draft:
+    with all_or_nothing(root, [EXAM, HEALTHY], again=again) as draft:
         train(setup, draft / HEALTHY, lambda step: advance())
         for number, name in truth.items():
             train(options.failure(name).corrupt(setup), draft / EXAM / number, lambda step: advance())
         sealed.write(draft / EXAM, Paper(asdict(options), sealed.envelope(truth)))
-    page(root / HEALTHY, language)
-    for number in truth:
-        page(root / EXAM / number, language, closed=True)
-    _same_time(root / EXAM)
+        page(draft / HEALTHY, language, path=root / HEALTHY)
+        for number in truth:
+            page(draft / EXAM / number, language, path=root / EXAM / number, closed=True)
+        _same_time(draft / EXAM)
 
 
 def answer(root: Path, number: str, name: str, because: str) -> None:
@@ -129,19 +128,28 @@ def reveal(root: Path, language: Language) -> list[Mark]:
         raise UsageError(
             f"no answer yet for {', '.join(missing)}: the diagnoses come first (sismo lab answer {missing[0]} NAME --because ...)"
         )
-    if not paper.revealed:
-        paper.revealed = True
-        sealed.write(root / EXAM, paper)
-        for number in paper.numbers:
-            page(root / EXAM / number, language)
-    options = Options(**dict[str, Any](paper.options))
-    return [_mark(number, paper.answers[number], options, name) for number, name in sorted(paper.truth().items())]
+    marked = marks(paper)
+    paper.revealed = True
+    sealed.write(root / EXAM, paper)  # before a page tells anything
+    for number in paper.numbers:
+        page(root / EXAM / number, language)
+    return marked
+
+
+def marks(paper: Paper) -> list[Mark]:
+    """Every answer beside the truth; each run must have one. Raises ``RunFormatError`` for an exam that was tampered with."""
+    try:
+        options = Options(**dict[str, Any](paper.options))
+        return [_mark(number, paper.answers[number], options, name) for number, name in sorted(paper.truth().items())]
+    except (TypeError, KeyError) as error:
+        raise RunFormatError(sealed.FILE, "an exam that sismo lab run wrote") from error
 
 
 def sit(root: Path) -> None:
     """sismo answers every question itself, from what stands in the run folders."""
-    for number in sealed.read(root / EXAM).numbers:
-        answer(root, number, *said(diagnose(read_run(root / EXAM / number))))
+    every = {number: said(diagnose(read_run(root / EXAM / number))) for number in sealed.read(root / EXAM).numbers}
+    for number, (name, because) in every.items():
+        answer(root, number, name, because)
 
 
 def said(document: PostMortem) -> tuple[str, str]:

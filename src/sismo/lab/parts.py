@@ -25,7 +25,7 @@ def adamw(settings: Settings, model: nn.Module) -> Optimizer:
 
 def scaler(settings: Settings) -> GradScaler:
     """Dynamic loss scaling, at work in fp16 only."""
-    return GradScaler("cpu", enabled=settings.dtype == "fp16")
+    return GradScaler("cpu", enabled=settings.loss_scaling and settings.dtype == "fp16")
 
 
 def warmup_cosine(settings: Settings, step: int) -> float:

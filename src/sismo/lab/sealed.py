@@ -64,7 +64,8 @@ def read(folder: Path) -> Paper:
         held = json.loads(path.read_text(encoding="utf-8"))
         answers = {number: Answer(**answer) for number, answer in held["answers"].items()}
         paper = Paper(held["options"], held["envelope"], answers, held["revealed"])
-        paper.truth()
+        if not all(map(str.isdigit, paper.truth())):
+            raise ValueError("a run of an exam is a number")
     except FileNotFoundError:
         raise UsageError(f"{folder}: there is no exam here; `sismo lab run` makes one") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
@@ -73,8 +74,11 @@ def read(folder: Path) -> Paper:
 
 
 def write(folder: Path, paper: Paper) -> None:
-    """Puts the exam in its place, and the answers beside it in a form to read and to keep."""
-    write_json(folder / FILE, asdict(paper))
-    if paper.answers:
-        parts = [f"## {number}: {answer.name}\n\n{answer.because}\n" for number, answer in sorted(paper.answers.items())]
-        (folder / DIAGNOSES).write_text("\n".join(parts), encoding="utf-8")
+    """Puts the exam in its place, and the answers beside it in a form to read and to keep. Raises ``UsageError`` where it cannot."""
+    parts = [f"## {number}: {answer.name}\n\n{answer.because}\n" for number, answer in sorted(paper.answers.items())]
+    try:
+        write_json(folder / FILE, asdict(paper))
+        if parts:
+            (folder / DIAGNOSES).write_text("\n".join(parts), encoding="utf-8", errors="replace")  # arguments may hold any byte
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror or error}") from error

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sismo.errors import UsageError
 from sismo.lab.catalogue import faults, kinds, tasks
 from sismo.lab.changes import setting
-from sismo.lab.folders import all_or_nothing, free, page
+from sismo.lab.folders import all_or_nothing, page
 from sismo.lab.train import train
 from sismo.lab.types import Setup
 from sismo.postmortem import PostMortem
@@ -42,7 +42,6 @@ def find(name: str, task: str | None, seed: int, steps: int) -> Job:
 def run(root: Path, job: Job, language: Language, advance: Callable[[], None], *, again: bool = False) -> tuple[Path, PostMortem]:
     """Trains a job and writes its page. Returns the run folder and what was found. Raises ``UsageError`` for a folder that is there."""
     folder = root / job.name
-    free([folder], again=again)
-    with all_or_nothing(root) as draft:
+    with all_or_nothing(root, [job.name], again=again) as draft:
         train(job.setup, draft / job.name, lambda step: advance())
-    return folder, page(folder, language)
+        return folder, page(draft / job.name, language, path=folder)

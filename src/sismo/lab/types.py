@@ -52,7 +52,7 @@ class Settings:
     Attributes:
         seed: of weights, data and dropout. total_steps: optimizer steps. batch: rows of a micro-batch. accumulation: micro-batches a step.
         lr: the peak. lr_min: where the cosine ends. warmup: steps from 0 to the peak. betas, weight_decay: of AdamW. clip: gradient norm.
-        dropout: share of activations. dtype: ``fp32``, ``fp16`` or ``bf16`` (autocast).
+        dropout: share of activations. dtype: ``fp32``, ``fp16`` or ``bf16`` (autocast). loss_scaling: whether a scaler is at work in fp16.
         rows: rows to train on. layout: ``rows`` (an example each) or ``chunks`` (fixed pieces of one long text).
         norm: ``pre`` or ``post``. init: ``gpt2``, ``xavier`` or ``torch``.
         eval_every, save_every: steps between evaluations and checkpoints.
@@ -71,6 +71,7 @@ class Settings:
     clip: float = 1.0
     dropout: float = 0.0
     dtype: str = "fp32"
+    loss_scaling: bool = True
     rows: int = 4000
     layout: str = "rows"
     norm: str = "pre"

@@ -27,12 +27,12 @@ def COMMAND(auto: bool, root: str, as_json: bool, lang: str | None) -> int:  # n
     """
     from sismo.cli.console import emit, page
     from sismo.cli.marks import as_text, to_json
-    from sismo.errors import EXIT_CLEAN, EXIT_FINDINGS
+    from sismo.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
     from sismo.lab import exam, sealed
 
     sheet = page(lang)
+    paper = sealed.read(Path(root) / exam.EXAM)
     if not auto:
-        paper = sealed.read(Path(root) / exam.EXAM)
         said = {number: paper.answers[number].name if number in paper.answers else None for number in paper.numbers}
         if as_json:
             import json
@@ -41,6 +41,8 @@ def COMMAND(auto: bool, root: str, as_json: bool, lang: str | None) -> int:  # n
         else:
             emit("\n".join(f"{number}  {name or sheet.word('no answer yet')}" for number, name in said.items()))
         return EXIT_CLEAN
+    if paper.answers and not paper.revealed:
+        raise UsageError(f"{', '.join(sorted(paper.answers))}: answered already, and --auto would write over it; sismo lab reveal marks it")
     exam.sit(Path(root))
     marks = exam.reveal(Path(root), sheet.language)
     emit(to_json(marks) if as_json else as_text(marks, sheet))
