@@ -8,8 +8,10 @@ from sismo.signals.view import View
 PER_TOKEN = ("ppl", "perplexity", "bpb")
 """Columns that only a loss per token has."""
 _LARGE_VOCABULARY = 200
-_FIRST_LOSS = (6.9, 14.0)
-"""ln of 1,000 and of 1.2 million: a first loss between them is a uniform guess over tokens."""
+LARGEST_ENTROPY = 14.0
+"""ln of a vocabulary of 1.2 million: no uniform guess over tokens costs more."""
+_FIRST_LOSS = (6.9, LARGEST_ENTROPY)
+"""From ln of 1,000 on: a first loss between them is a uniform guess over tokens."""
 
 
 def names(view: View, *words: str) -> bool:

@@ -61,7 +61,7 @@ class Score:
         onset: signed step errors of causes that were right. delay: steps from onset to the first look that named it.
         lead: steps from the first warning to the loss moving away from its twin; negative when the warning came later.
         stated: for each bin of confidence, how many first causes were stated and how many of them were right.
-        unseen: of runs judged without the family of their cause, how many came out unknown, and of how many.
+        unseen: of runs judged without the family of their cause, how many came out unknown or as another true cause, and of how many.
     """
 
     results: Mapping[Result, int]
@@ -107,7 +107,7 @@ def score(examined: Sequence[Examined], level: str) -> Score:
         moved = _moved(twins.get(trial.twin), one)
         if answer.warned is not None and moved is not None:
             lead.append(moved - answer.warned)
-        hidden += answer.unseen is not None and is_unknown(answer.unseen)
+        hidden += answer.unseen is not None and (is_unknown(answer.unseen) or classify(answer.unseen, trial.truth) == "right")
     counts: dict[Result, int] = {result: results[result] for result in RESULTS}
     return Score(counts, in_three, confusions, onset, delay, lead, _stated(scored, level), (hidden, len(scored)))
 

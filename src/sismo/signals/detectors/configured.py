@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from sismo.records.channels import LR
+from sismo.records.types import Series
 from sismo.signals.schedule import Schedule
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -15,6 +17,8 @@ _LATE = Threshold("warmup-overrun", 2, 2, "×", "chosen: a warmup that is off by
 _EARLY = Threshold("schedule-ends-early", 0.6, 0.6, "share", "catalogue: floor reached at 1/N of the run", "Share of the planned run before which a decay is over too early.")  # fmt: skip
 _STRAIGHT = 0.999
 """Correlation of LR and step from which a rise is a straight line, as warmups are; half a cosine has 0.98."""
+_SHORTEST = 10
+"""Rows that a stair has to have."""
 _DECAYS = ("cosine", "linear", "polynomial", "exponential", "inverse", "wsd")
 """Words in the names of schedules that move at every step and come down in the end."""
 
@@ -70,7 +74,18 @@ def _ends_early(view: View, schedule: Schedule, warmup: int, total: int) -> Obse
 
 def _stairs(view: View, schedule: Schedule, warmup: int, total: int) -> Observation:
     """A schedule that should move at every step moves in stairs of equal length, over rows that are closer than the stairs."""
-    return present(channel=LR, schedule=view.header.schedule) if schedule.staircase and not schedule.rounded else absent(LR)
+    lr = view.finite(LR)
+    stairs = lr is not None and not schedule.rounded and (schedule.staircase or _few_stairs(lr))
+    return present(channel=LR, schedule=view.header.schedule) if stairs else absent(LR)
+
+
+def _few_stairs(lr: Series) -> bool:
+    """Whether two stairs or more of one length and a last one that is no longer are all there is, too few to be known by their shape."""
+    changes = (np.flatnonzero(np.diff(lr.values)) + 1).tolist()
+    lengths = [end - start for start, end in pairwise([0, *changes, len(lr)])]
+    *whole, last = lengths
+    even = len(whole) >= 2 and max(whole) - min(whole) <= 1
+    return even and _SHORTEST <= last <= whole[0] + 1 and len(lr) > _SHORTEST * len(lengths)
 
 
 _NEEDS = (LR, "header")

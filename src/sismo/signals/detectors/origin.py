@@ -49,8 +49,25 @@ def _weight(view: View, step: int) -> Observation:
     return present(step, channel=bad[0], worst=bad[0], total=len(looked)) if alone else absent("spectral")
 
 
+def _only_loss(*, infinite: bool) -> Callable[[View, int], Observation]:
+    """The loss alone is lost (infinite, or NaN): every activation of that step is finite, the output with them."""
+
+    def rule(view: View, step: int) -> Observation:
+        looked = [_at(series, step) for series in view.family("act_nonfinite")]
+        if not looked or None in looked:
+            return unknown("act_nonfinite at step {at}", at=step)
+        loss = view.series(LOSS_TRAIN)
+        value = _at(loss, step) if loss is not None else None
+        alone = not any(looked) and value is not None and bool(np.isinf(value)) is infinite
+        return present(step, channel=LOSS_TRAIN, total=len(looked)) if alone else absent("act_nonfinite")
+
+    return rule
+
+
 _HOW = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("activation-nonfinite-with-loss", (LOSS_TRAIN, "act_nonfinite"), _when_lost(_activation), "{worst} is not finite in the step that loses the loss ({count} of {total} layers)", "every activation is finite in the step that loses the loss", _HOW),
     Detector("weight-nonfinite-first", (LOSS_TRAIN, "spectral"), _when_lost(_weight), "{worst} is not finite in the step that loses the loss, the other matrices still are: the weight was bad before the step", "no matrix is bad before the others", _HOW),
+    Detector("only-loss-nan", (LOSS_TRAIN, "act_nonfinite"), _when_lost(_only_loss(infinite=False)), "in step {start} the loss alone is NaN: all {total} layers, the output with them, are finite", "the loss is not NaN by itself", _HOW),
+    Detector("only-loss-infinite", (LOSS_TRAIN, "act_nonfinite"), _when_lost(_only_loss(infinite=True)), "in step {start} the loss alone is infinite: all {total} layers, the output with them, are finite", "the loss is not infinite by itself", _HOW),
 )  # fmt: skip

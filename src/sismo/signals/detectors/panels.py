@@ -10,12 +10,16 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
+from sismo.signals.kind import LARGEST_ENTROPY
 from sismo.signals.levels import finite, level
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
 _MODE = "batch/mode"
+_FIRST_STEPS = 20
+_EARLY = 100
+"""Step before which a first window counts as the start of the run."""
 _NORM = re.compile(r"norm|\bln(_|$)", re.IGNORECASE)
 _DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "measured: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
 _HEADS = Threshold(
@@ -84,6 +88,14 @@ def _late_share_over(family: str, limit: str, *, above: bool, share: str | None 
     return _members(family, rule)
 
 
+def _dead_from_start(view: View, found: list[Series]) -> Observation:
+    """A layer that is dead in the last quarter was so in the first window: nothing that happened in the run killed it."""
+    bound = view.limit("dead-units-share")
+    dead = [series for series in found if level(series.values[-max(1, len(series) // 4) :]) > bound]
+    first = [series for series in dead if series.values[0] > bound and int(series.steps[0]) < _EARLY]
+    return present(int(first[0].steps[0]), channel=first[0].channel, worst=first[0].channel) if first else absent("dead_units")
+
+
 def _heads_die(view: View, found: list[Series]) -> Observation:
     """Share of heads that were alive at the first step, twice over the limit, and are dead in the last quarter.
 
@@ -118,6 +130,16 @@ def _peaks_over(family: str, limit: str) -> Callable[[View], Observation]:
     return _members(family, rule)
 
 
+def _logits_grow(view: View, found: list[Series]) -> Observation:
+    """A head whose largest logit passes the limit, and at least doubles on the way: what is that large from the first row on did not grow."""
+    grown = [series for series in found if bool((series.values > max(view.limit("head-max-logit"), 2 * float(series.values[0]))).any())]
+    if not grown:
+        return absent("head_max_logit")
+    bound = view.limit("head-max-logit")
+    step, series = min(((int(one.steps[int(np.argmax(one.values > bound))]), one) for one in grown), key=lambda hit: hit[0])
+    return present(step, channel=series.channel, first=float(series.values[0]), value=float(series.values.max()), worst=series.channel)
+
+
 def _activation_at_start(view: View, found: list[Series]) -> Observation:
     """Activation at the first recorded step over that about step 100, per layer; and its growth over depth."""
     ratios: dict[str, float] = {}
@@ -134,19 +156,26 @@ def _activation_at_start(view: View, found: list[Series]) -> Observation:
 def _activation_over_unit(view: View, found: list[Series]) -> Observation:
     """Activation at step 0 over the unit scale: that of the last normalising layer, or 1 where there is none.
 
-    A sound initialisation keeps everything of that order. A trained model may have any scale, and begins under the uniform guess.
+    A sound initialisation keeps everything of that order. A trained model may have any scale, and begins under the uniform guess. Where
+    the number of classes is not known, the loss has to begin over any guess, and the layers to grow over depth: so an output of another
+    scale is not meant.
     """
     first = {series.channel: float(series.values[0]) for series in found if int(series.steps[0]) <= 1}
     if not first:
         return unknown("act_mean_abs at step 0")
     loss, vocabulary = view.finite(LOSS_TRAIN), view.header.vocab_size
-    if loss is None or not len(loss) or vocabulary is None or vocabulary < 2:
+    if loss is None or not len(loss):
+        return unknown(LOSS_TRAIN)
+    beyond = float(loss.values[0]) > LARGEST_ENTROPY and max(first.values()) > view.limit("activation-over-unit") * next(
+        iter(first.values())
+    )
+    if (vocabulary is None or vocabulary < 2) and not beyond:
         return unknown("vocab_size")
     norms = [value for channel, value in first.items() if _NORM.search(channel) and value > 0]
     unit = norms[-1] if norms else 1.0
     worst = max(first, key=lambda name: first[name])
     ratio = first[worst] / unit
-    trained = float(loss.values[0]) < math.log(vocabulary) - view.limit("first-loss-near")
+    trained = not beyond and vocabulary is not None and float(loss.values[0]) < math.log(vocabulary) - view.limit("first-loss-near")
     if trained or ratio <= view.limit("activation-over-unit"):
         return absent("act_mean_abs", ratio=ratio)
     count = sum(value > view.limit("activation-over-unit") * unit for value in first.values())
@@ -210,10 +239,11 @@ def _unchanged(view: View) -> Observation:
 
 
 def _vanishing(view: View, found: list[Series]) -> Observation:
-    """Norm of the first group or block over that of the last, in the first recorded rows."""
+    """Norm of the first group or block over that of the last, in the first 20 steps: later a layer may have died of something else."""
     if len(found) < 2:
         return unknown("grad_norm_group of two blocks")
-    first, last = level(found[0].values[:20]), level(found[-1].values[:20])
+    early = int(found[0].steps[0]) + _FIRST_STEPS
+    first, last = (level(series.values[: max(3, int(np.searchsorted(series.steps, early)))]) for series in (found[0], found[-1]))
     ratio = first / last if last > 0 else math.inf
     return (
         present(int(found[0].steps[0]), channel=found[0].channel, ratio=ratio) if ratio < 1e-3 else absent("grad_norm_group", ratio=ratio)
@@ -305,9 +335,10 @@ DETECTORS = (
     _seen("activation-near-limit", "act_max_abs", _peaks_over("act_max_abs", "activation-near-limit"), "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
     _seen("activation-nonfinite", "act_nonfinite", _members("act_nonfinite", _any_positive), "{worst} holds non-finite activations at step {start}", "every recorded activation is finite"),
     _seen("units-dead", "dead_units", _late_share_over("dead_units", "dead-units-share", above=True), "{count} of {total} layers have over half of their units dead (worst {worst}, {value:.0%})", "units are alive", _DEAD_UNITS),
+    _seen("units-dead-from-the-start", "dead_units", _members("dead_units", _dead_from_start), "{worst} is so from the first window on", "no layer is dead from the first window on", _DEAD_UNITS),
     _seen("heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="dead-heads-share"), "{count} of {total} attention heads look at a single key (entropy {value:.2f} of log(visible))", "{count} of {total} heads look at a single key", _DEAD_HEAD, _HEADS),
     _seen("heads-die-in-the-run", "head_entropy", _members("head_entropy", _heads_die), "{count} of {total} attention heads were alive at the first step and look at a single key from step {start} on", "no heads died in the run", _DEAD_HEAD, _HEADS),
-    _seen("attention-logits-large", "head_max_logit", _peaks_over("head_max_logit", "head-max-logit"), "an attention logit of {worst} reaches {value:.4g}", "attention logits stay under 100", _LOGIT),
+    _seen("attention-logits-large", "head_max_logit", _members("head_max_logit", _logits_grow), "an attention logit of {worst} grows from {first:.3g} to {value:.4g}", "no attention logit grows past 100", _LOGIT),
     _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm doubles in 200 steps", _WEIGHTS),
     _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm halves in 200 steps", _WEIGHTS),
     _seen("update-is-zero", "update_ratio", _unchanged, "{group} is not changed by any step ({count} such groups)", "every group is updated"),

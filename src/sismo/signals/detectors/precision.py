@@ -182,6 +182,23 @@ def _thousands_over_clip(view: View) -> Observation:
     return found if scaled and stands else absent(GRAD_NORM_PRE)
 
 
+def _clip_bounds_scaled(view: View) -> Observation:
+    """After clipping, the norm times the loss scale is one number, the bound: the clip saw gradients that were still scaled."""
+    norm, scale = view.finite(GRAD_NORM_POST), view.finite(LOSS_SCALE)
+    if norm is None or scale is None or len(norm) < 10 or not len(scale):
+        return unknown(GRAD_NORM_POST if norm is None or len(norm) < 10 else LOSS_SCALE)
+    factor = scale.values[np.maximum(np.searchsorted(scale.steps, norm.steps, side="right") - 1, 0)]
+    products = norm.values * factor
+    bound = view.header.clip if view.header.clip is not None else level(products)
+    fits = float(np.mean(np.abs(products / bound - 1) < 0.02)) > 0.5 if bound > 0 else False
+    large = level(factor) >= 1024
+    return (
+        present(int(norm.steps[0]), channel=GRAD_NORM_POST, norm=level(norm.values), bound=bound)
+        if fits and large
+        else absent(GRAD_NORM_POST)
+    )
+
+
 def _loss_leaps(view: View) -> Observation:
     """One row over 1,000 times the level of the loss, with ordinary rows after it: an overflow in the forward pass."""
     loss = view.finite(LOSS_TRAIN)
@@ -207,5 +224,6 @@ DETECTORS = (
     Detector("loss-scale-ignores-overflow", (*_SCALE, GRAD_NORM_PRE), _scaled(_constant_with_overflow), "the loss scale stays at {scale:.4g} through {count} overflows", "the loss scale reacts to overflows, or there are none"),
     Detector("norm-is-the-loss-scale", (GRAD_NORM_PRE, LOSS_SCALE), _norm_is_scaled, "the gradient norm, {norm:.6g}, is of the size of a loss scale: it is measured on scaled gradients", "the gradient norm does not look like a loss scale"),
     Detector("norm-thousands-over-clip", (GRAD_NORM_PRE, GRAD_NORM_POST, LOSS_TRAIN), _thousands_over_clip, "the gradient norm, about {norm:.3g}, is over 1,000 times what clipping leaves ({clip:.3g}) all along, and the loss stands", "the norm is not thousands of times what clipping leaves, or the loss moves", "log the norm after clipping as well, or put the clip into manifest.json"),
+    Detector("clip-bounds-scaled-norm", (GRAD_NORM_POST, LOSS_SCALE), _clip_bounds_scaled, "after clipping the gradient norm is {norm:.3g}, which times the loss scale is the bound of the clip, {bound:.3g}", "the clip does not bound scaled gradients"),
     Detector("loss-leaps-for-one-row", (LOSS_TRAIN,), _loss_leaps, "the loss leaps to {value:.4g} at step {start} and is ordinary again in the next row", "no single row leaps a thousandfold"),
 )  # fmt: skip

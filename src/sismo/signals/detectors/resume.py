@@ -11,6 +11,12 @@ from sismo.signals.rolling import median_of_three, robust_scale
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
+_PRINTS = "batch/fingerprint"
+_BATCHES = 10
+"""Batches on either side of the seam that are compared."""
+_MOST = 0.8
+"""Share of them from which they are the same part of the data: a batch may be the same by chance, or half of a window lies before the seam."""
+
 
 def _seams(view: View) -> list[Event]:
     return [event for event in view.events if event.kind == "resume"]
@@ -103,6 +109,26 @@ def _falls_too_low(view: View) -> Observation:
     return absent(LOSS_TRAIN)
 
 
+def _batches_again(view: View) -> Observation:
+    """Most of the first batches after the seam were served before it, as none of the last ones before it was: no order that is gone through again."""
+    prints = view.finite(_PRINTS)
+    if prints is None:
+        return unknown(_PRINTS)
+    for event in _seams(view):
+        place = int(np.searchsorted(prints.steps, event.step))
+        earlier, last, later = (
+            prints.values[: max(0, place - _BATCHES)],
+            prints.values[max(0, place - _BATCHES) : place],
+            prints.values[place:],
+        )
+        if earlier.size < _BATCHES or later.size < _BATCHES:
+            continue
+        again = float(np.mean(np.isin(later[:_BATCHES], prints.values[:place])))
+        if again > _MOST and not np.isin(last, earlier).any():
+            return present(event.step, channel=prints.channel, share=again, count=_BATCHES)
+    return absent(prints.channel)
+
+
 def _lr_starts_over(view: View) -> Observation:
     """After the seam the LR is under half of what it was and climbs (a second warmup), or back up at its top (a schedule without one)."""
     lr = view.finite(LR)
@@ -132,12 +158,14 @@ def _summary_too_low(view: View) -> Observation:
 
 
 _R = (LOSS_TRAIN, "events.resume")
+_RECORD = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("resumed", ("events.resume",), _resumed, "the run was resumed {count} {count:time|times}, first at step {start}", "the run was not resumed"),
     Detector("loss-jumps-at-resume", _R, _loss_jumps, "at the resume (step {start}) the loss goes from {before:.4g} to {after:.4g} at once", "the loss does not jump at a resume"),
     Detector("loss-climbs-after-resume", _R, _loss_climbs, "the loss is seamless at the resume (step {start}, {first:.4g}) and climbs to {after:.4g} after it", "the loss does not climb after a resume"),
     Detector("loss-heals-after-resume", _R, _heals, "it comes back down to {lowest:.4g}", "no jump at a resume that heals"),
     Detector("loss-too-low-after-resume", _R, _falls_too_low, "after the resume at step {start} the loss falls from {before:.4g} to {after:.4g}, faster than it ever did", "the loss does not fall faster after a resume"),
+    Detector("batches-again-after-resume", ("batch", "events.resume"), _batches_again, "{share:.0%} of the first {count} batches after the resume at step {start} were served before it", "the batches after a resume are new", _RECORD),
     Detector("lr-starts-over-at-resume", (LR, "events.resume"), _lr_starts_over, "at the resume (step {start}) the LR goes from {before:.3g} back to {after:.3g}, where its schedule began", "the LR does not start over at a resume"),
     Detector("summary-loss-too-low", ("header.config",), _summary_too_low, "the summary's train_loss is {summary:.4g}, the logged losses average {mean:.4g}", "the summary agrees with the rows"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
-from sismo.signals.kind import PER_TOKEN, names
+from sismo.signals.kind import LARGEST_ENTROPY, PER_TOKEN, names
 from sismo.signals.levels import level, noise
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -19,8 +19,6 @@ _OVER = Threshold("first-loss-over", 1.75, 1.75, "nat", "preflight: 8.0 at V = 5
 _UNDER = Threshold("first-loss-under", 2.25, 2.25, "nat", "preflight: 4.0 at V = 512 is ln V − 2.25", "First loss under ln V from which the model is not untrained.")  # fmt: skip
 _NORM_HIGH = Threshold("first-norm-high", 100, 100, "1", "preflight: first gradient norm over 100", "First gradient norm that points at the initialisation or a sum.")  # fmt: skip
 _NORM_LOW = Threshold("first-norm-low", 1e-3, 1e-3, "1", "preflight: first gradient norm under 0.001", "First gradient norm that points at degenerate targets.")  # fmt: skip
-_LARGEST_ENTROPY = 14.0
-"""ln of a vocabulary of 1.2 million: no uniform guess over tokens costs more."""
 
 
 def _first_loss(view: View) -> tuple[int, float] | Observation:
@@ -72,9 +70,9 @@ def _over_any(view: View) -> Observation:
     high = (
         view.header.step_unit == "step"
         and step <= 1
-        and min(value, early) > _LARGEST_ENTROPY
+        and min(value, early) > LARGEST_ENTROPY
         and early > 3 * steady
-        and 0 < steady < _LARGEST_ENTROPY
+        and 0 < steady < LARGEST_ENTROPY
         and value > 3 * steady
     )
     norm = _norm(view)

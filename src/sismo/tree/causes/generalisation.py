@@ -22,7 +22,7 @@ CAUSES = (
         base=0.72,
         supports=(Weight("val-rises-clearly", 0.12), Weight("train-near-zero", 0.06)),
         raised_by=(("val-rises-clearly", _W),),
-        vetoes=("loss-exactly-zero",),
+        vetoes=("loss-exactly-zero", "batch-repeats"),
     ),
     Cause(
         id="memorising",

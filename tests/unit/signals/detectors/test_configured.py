@@ -47,6 +47,12 @@ def test_a_schedule_that_is_meant_to_be_constant_or_in_steps_is_not_held_to_a_cu
         assert look(planned(lr, schedule="constant_with_warmup"), signal).state is State.ABSENT
 
 
+def test_three_stairs_are_too_few_to_be_a_staircase_and_enough_against_the_configuration() -> None:
+    assert look(planned(MEANT[STEP // 150]), "lr-stairs-against-config").state is State.PRESENT
+    uneven = np.select([STEP < 150, STEP < 200], [1e-3, 5e-4], 1e-4)
+    assert look(planned(uneven), "lr-stairs-against-config").state is State.ABSENT
+
+
 def test_a_log_that_ends_inside_its_warmup_has_no_overrun() -> None:
     assert look(planned(LINE[:70]), "warmup-overrun").state is State.ABSENT
 

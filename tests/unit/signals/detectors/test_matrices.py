@@ -21,6 +21,11 @@ def recorded(values: object, *events: Event, lr: object = None) -> Run:
 
 TRIOS = {
     "matrix-jumps": Trio(recorded(STRUCK), recorded(GROWING), run(loss=falling(400))),
+    "matrices-start-tiny": Trio(
+        run(more={f"spectral/{name}": (LOOKS, np.linspace(1e-4, 2.0, LOOKS.size)) for name in "abcd"}),
+        run(more={"spectral/a": (LOOKS, np.linspace(0.0, 2.0, LOOKS.size)), "spectral/b": (LOOKS, GROWING)}),
+        run(more={"spectral/a": (LOOKS + 100, np.linspace(1e-4, 2.0, LOOKS.size))}),
+    ),
     "matrices-steady": Trio(recorded(GROWING), recorded(STRUCK), run(loss=falling(400))),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.runs import falling, run
+from support.runs import event, falling, names, run, with_at
 from support.trios import Trio, check, check_all, each
 
 from sismo.records.types import Run
@@ -24,6 +24,12 @@ TRIOS = {
         run(loss=LOST, more={"act_nonfinite/a": {200: 0.0, 300: 0.0}}),
         run(loss=LOST, more={"act_nonfinite/a": {200: 0.0}}),
     ),
+    "only-loss-nan": Trio(recorded("act_nonfinite", 0.0, 0.0), recorded("act_nonfinite", 0.0, 3.0), run(loss=LOST)),
+    "only-loss-infinite": Trio(
+        run(loss=with_at(falling(400), 300, np.inf), more={"act_nonfinite/a": {200: 0.0, 300: 0.0}}),
+        recorded("act_nonfinite", 0.0, 0.0),
+        run(loss=LOST, more={"act_nonfinite/a": {200: 0.0, 300: 0.0}, "act_nonfinite/output": {200: 0.0}}),
+    ),
     "weight-nonfinite-first": Trio(recorded("spectral", NAN, 2.0), recorded("spectral", NAN, NAN), run(loss=LOST)),
 }
 
@@ -35,3 +41,22 @@ def test_every_signal_of_the_file_is_tried() -> None:
 @each(TRIOS)
 def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
     check(signal, trio)
+
+
+ALONE = {"act_nonfinite/a": {200: 0.0, 300: 0.0}}
+
+
+def test_a_loss_that_is_nan_on_single_batches_by_itself_is_a_mean_over_nothing() -> None:
+    assert names(run(loss=with_at(falling(400), 300, NAN), more=ALONE, dtype="fp32"))[0] == "zero-over-zero"
+
+
+def test_a_loss_that_is_infinite_by_itself_is_a_log_of_zero_and_no_overflow_even_in_fp16() -> None:
+    lost = run(loss=np.where(np.arange(400) < 300, falling(400), np.inf), more=ALONE, dtype="fp16")
+    assert names(lost)[0] == "log-of-zero"
+    assert "fp16-overflow" not in names(lost)
+
+
+def test_a_division_that_the_probe_found_rules_out_batch_norm() -> None:
+    proof = event(399, "probe", origin="found", op="div", where="loss")
+    last = run(loss=(np.append(np.arange(0, 390, 10), 393), np.append(falling(39), NAN)), events=[proof])
+    assert "batch-norm-batch-1" not in names(last)

@@ -54,7 +54,8 @@ TRIOS = {
         one("head_entropy/0", 0.1 * ONES, **{"head_entropy/1": 0.8 * ONES}),
         EMPTY,
     ),
-    "attention-logits-large": Trio(one("head_max_logit/0", with_at(ONES, 9, 120.0)), one("head_max_logit/0", 20 * ONES), EMPTY),
+    "attention-logits-large": Trio(one("head_max_logit/0", with_at(ONES, 9, 120.0)), one("head_max_logit/0", 120 * ONES), EMPTY),
+    "units-dead-from-the-start": Trio(one("dead_units/0", 0.9 * ONES), one("dead_units/0", np.where(np.arange(400) < 50, 0.1, 0.9)), EMPTY),
     "weight-norm-doubles": Trio(
         one("weight_norm/a", (np.arange(100) * 10, np.geomspace(1, 60, 100))),
         one("weight_norm/a", (np.arange(100) * 10, ONES[:100])),

@@ -45,6 +45,11 @@ TRIOS = {
         run(loss=CALM, norm=HUGE, more={"grad_norm/post": np.ones(400)}),
         run(loss=FLAT, norm=HUGE),
     ),
+    "clip-bounds-scaled-norm": Trio(
+        run(loss=CALM, scale=STEADY, norm=NORM, more={"grad_norm/post": 1.0 / STEADY}, clip=1.0),
+        run(loss=CALM, scale=STEADY, norm=NORM, more={"grad_norm/post": np.ones(STEADY.size)}, clip=1.0),
+        run(loss=CALM, norm=NORM, more={"grad_norm/post": np.ones(400)}),
+    ),
     "loss-leaps-for-one-row": Trio(run(loss=with_at(CALM, 90, 1e5)), run(loss=with_at(CALM, 90, 50.0)), run(loss=[2.0])),
 }
 

@@ -26,6 +26,11 @@ TRIOS = {
     "loss-climbs-after-resume": Trio(run(loss=CLIMBS, events=SEAM), run(loss=HEALS, events=SEAM), NO_LOSS),
     "loss-heals-after-resume": Trio(run(loss=HEALS, events=SEAM), run(loss=STAYS, events=SEAM), NO_LOSS),
     "loss-too-low-after-resume": Trio(run(loss=TOO_LOW, events=SEAM), run(loss=CALM, events=SEAM), NO_LOSS),
+    "batches-again-after-resume": Trio(
+        run(more={"batch/fingerprint": np.arange(400) % 300}, events=SEAM),
+        run(more={"batch/fingerprint": np.arange(400) % 150}, events=SEAM),
+        run(loss=CALM, events=SEAM),
+    ),
     "lr-starts-over-at-resume": Trio(run(lr=LR_AGAIN, events=SEAM), run(lr=LR, events=SEAM), NO_LR),
     "summary-loss-too-low": Trio(
         run(loss=CALM, config={"summary_train_loss": 0.4}), run(loss=CALM, config={"summary_train_loss": float(CALM.mean())}), None

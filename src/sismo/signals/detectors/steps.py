@@ -1,0 +1,133 @@
+"""Whether the steps of the optimizer are of a size that training bears: too large, undone by decay, or rounded away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
+
+from sismo.records.channels import LOSS_TRAIN, LR
+from sismo.records.types import Series
+from sismo.signals.levels import finite, level, noise
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_TENTH = Threshold("update-ratio-huge", 0.07, 0.07, "1", "measured: the median group stays under 0.05 even at three times the usual LR", "Update-to-weight ratio that no training bears.")  # fmt: skip
+_HALF_LIFE = Threshold("decay-half-life", 100, 100, "step", "chosen: usual recipes (LR 1e-3, decay 0.1) halve a weight in some 7,000 steps", "Steps in which decay alone halves a weight, under which nothing can be learnt.")  # fmt: skip
+_LOST = Threshold("update-rounded-away", 10, 10, "×", "measured: 20 and more in bf16 weights, under 1.5 in fp32", "Fall of the update against the LR from which it is rounded to nothing.")  # fmt: skip
+_UPDATES = "update_ratio"
+_PARTS = 60
+"""The loss is judged by the medians of so many parts of the log."""
+_TOP = 3
+"""Parts that the LR has to be near its peak for."""
+_LOOKS = 15
+"""Looks that a fall of the updates is told by."""
+_EARLY = 0.5
+"""Share of the log in which the LR has to peak, so that there is an after."""
+_UNUSUAL = 1.0
+"""Recipes have decays from 1e-6 to 0.5."""
+_DECOUPLED = ("adamw", "sgd", "lion", "muon", "nadamw")
+"""Optimizers whose decay takes LR × decay off each weight at every step."""
+
+
+def _best_before_peak(view: View) -> Observation:
+    """While the LR still rose the loss was lower than it is about the peak of the LR, by more than 5 % and more than its noise.
+
+    About the peak is from nine tenths of it on the way up to eight tenths of it on the way down. What comes in later has other causes, so
+    that the loss has to be up from the first rows of that time on.
+    """
+    loss, lr, schedule = view.finite(LOSS_TRAIN), view.finite(LR), view.schedule()
+    if loss is None or lr is None or schedule is None:
+        return unknown(LOSS_TRAIN if loss is None else LR)
+    if len(loss) < 2 * _PARTS or schedule.constant or schedule.starts_high or any(jump.kind == "up" for jump in schedule.jumps):
+        return absent(LR)
+    parts = np.array([level(part) for part in np.array_split(loss.values, _PARTS)])
+    ends = [int(part[-1]) for part in np.array_split(loss.steps, _PARTS)]
+    high = int(lr.steps[int(np.argmax(lr.values >= 0.9 * schedule.peak))])
+    low = int(lr.steps[np.flatnonzero(lr.values >= 0.8 * schedule.peak)[-1]])
+    before, after = (int(np.searchsorted(ends, step)) for step in (high, low))
+    if before < 1 or before > _EARLY * _PARTS or after - before < _TOP:
+        return absent(LR)
+    best, top = int(np.argmin(parts[:before])), parts[before:after]
+    rough = noise(loss.values) / (len(loss) / _PARTS) ** 0.5
+    room = max(0.05 * abs(float(parts[best])), 6 * rough)
+    lost = min(float(top[:_TOP].min()), level(top)) - float(parts[best])
+    step = ends[best]
+    found = present(step, channel=LOSS_TRAIN, best=float(parts[best]), later=level(top), lr=float(np.interp(step, lr.steps, lr.values)))
+    return found if lost > room else absent(LR)
+
+
+def _huge(view: View) -> Observation:
+    """At two looks or more the updates of half of the groups are some tenth of their weights."""
+    found = [finite(series) for series in view.family(_UPDATES)]
+    found = [series for series in found if len(series) >= 3]
+    if not found:
+        return unknown(_UPDATES)
+    rows = min(len(series) for series in found)
+    usual = np.median([series.values[:rows] for series in found], axis=0)
+    past = np.flatnonzero(usual > view.limit("update-ratio-huge"))
+    if past.size < 2:
+        return absent(_UPDATES)
+    return present(int(found[0].steps[past[0]]), channel=found[0].channel, ratio=float(usual.max()), count=int(past.size))
+
+
+def _decay(view: View) -> Observation:
+    """Steps in which the configured decay halves a weight that gets no gradient, at the highest LR of the log.
+
+    Only of a decay that no recipe has: with a usual one the LR is to blame.
+    """
+    facts = view.header.config.get("sismo")
+    schedule = view.schedule()
+    if not isinstance(facts, Mapping) or schedule is None:
+        return unknown("weight_decay in manifest.json" if schedule else LR)
+    known = cast("Mapping[str, object]", facts)
+    groups, names = known.get("groups"), known.get("optimizers")
+    if not isinstance(groups, list) or not isinstance(names, list):
+        return unknown("weight_decay in manifest.json")
+    if not all(str(name).lower() in _DECOUPLED for name in cast("list[object]", names)):
+        return absent()
+    decays = [group.get("weight_decay") for group in cast("list[Mapping[str, object]]", groups)]
+    decay = max((float(one) for one in decays if isinstance(one, (int, float))), default=0.0)
+    share = decay * schedule.peak
+    half = math.log(2) / -math.log1p(-share) if 0 < share < 1 else (math.inf if share <= 0 else 0.0)
+    strong = half < view.limit("decay-half-life") and decay >= _UNUSUAL
+    return present(schedule.peak_step, decay=decay, half=half) if strong else absent(decay=decay)
+
+
+def _rounded_away(view: View) -> Observation:
+    """With weights in half precision, the updates of most groups fall ten times further than the LR does."""
+    facts = view.header.config.get("sismo")
+    dtype = cast("Mapping[str, object]", facts).get("weights_dtype") if isinstance(facts, Mapping) else None
+    if dtype is None:
+        return unknown("the dtype of the weights")
+    lr = view.finite(LR)
+    found = [series for series in map(finite, view.family(_UPDATES)) if len(series) >= _LOOKS]
+    if dtype not in ("bf16", "fp16") or lr is None or not found:
+        return absent(dtype=dtype) if lr is not None and found else unknown(_UPDATES)
+    falls = [_fall(series, lr) for series in found]
+    lost = [series for series, fall in zip(found, falls, strict=True) if fall > view.limit("update-rounded-away")]
+    if 2 * len(lost) < len(found):
+        return absent(_UPDATES, dtype=dtype)
+    return present(int(lost[0].steps[len(lost[0]) // 2]), channel=lost[0].channel, dtype=dtype, count=len(lost), total=len(found))
+
+
+def _fall(series: Series, lr: Series) -> float:
+    """Update per LR about the middle of the looks over that of the last ones: by then weights have grown to their size."""
+    rates = np.interp(series.steps, lr.steps, lr.values)
+    usable = rates > 0
+    sizes = series.values[usable] / rates[usable]
+    if sizes.size < _LOOKS:
+        return 0.0
+    middle, last = level(sizes[2 * sizes.size // 5 : 3 * sizes.size // 5]), level(sizes[-max(3, sizes.size // 20) :])
+    return middle / last if last > 0 else (math.inf if middle > 0 else 0.0)
+
+
+_RECORD = "record the run with sismo.Recorder"
+DETECTORS = (
+    Detector("best-before-lr-peak", (LOSS_TRAIN, LR), _best_before_peak, "the loss was at {best:.4g} at step {start}, while the LR still rose ({lr:.3g}), and is at {later:.4g} about the peak of the LR", "the loss is lower about the LR's peak than before"),
+    Detector("updates-of-a-tenth", (_UPDATES,), _huge, "at {count} looks from step {start} on, the update is some tenth of the weights in half of the groups (up to {ratio:.2g})", "updates are under a tenth of the weights", _RECORD, (_TENTH,)),
+    Detector("decay-outruns-learning", ("header", LR), _decay, "a decay of {decay:.3g} at the peak LR halves every weight in {half:.2g} steps", "decay takes thousands of steps to halve a weight", _RECORD, (_HALF_LIFE,)),
+    Detector("updates-rounded-away", (_UPDATES, LR, "header"), _rounded_away, "the weights are {dtype}, and the updates of {count} of {total} groups have fallen over ten times further than the LR", "updates keep up with the LR (weights in {dtype})", _RECORD, (_LOST,)),
+)  # fmt: skip
