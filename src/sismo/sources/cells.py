@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sismo.sources.numbers import NUMBER, number
 
 _NUMBER = re.compile(NUMBER)
@@ -28,9 +31,11 @@ class Cell(NamedTuple):
     def value(self, text: str) -> float | None:
         """What the cell holds when it reads so; None where that is no number. A count of thousands is a whole number."""
         value = number(text)
-        if value is None or self.times == 1.0:
-            return value
-        return float(round(value * self.times)) if self.times > 1.0 else value * self.times
+        return value if value is None or self.times == 1.0 else float(self.multiplied(np.float64(value)))
+
+    def multiplied(self, values: NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
+        """What the numbers under the cell stand for."""
+        return np.rint(values * self.times) if self.times > 1.0 else np.asarray(values * self.times)
 
 
 def row_of(line: str, cells: Iterable[Cell]) -> dict[str, float]:

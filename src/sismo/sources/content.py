@@ -179,7 +179,7 @@ class StreamContent(Content):
         for block in self._whole_lines():
             text, latin = decode(block)
             self.latin |= latin
-            yield from (line for line in _LINE_END.split(text) if line)
+            yield from filter(None, text.replace("\r", "\n").split("\n"))
 
     def _whole_lines(self) -> Iterator[bytes]:
         """Blocks that end at a line end; inside a line that is too long everything is dropped up to its end."""
@@ -243,8 +243,15 @@ def decode(data: bytes) -> tuple[str, bool]:
     if "\x00" in text:
         text = text.replace("\x00", "")
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
+        text = _without_codes(text)
     return text.removeprefix("\ufeff"), latin
+
+
+def _without_codes(text: str) -> str:
+    """The text without ANSI codes. A log has the same few on every line: those of its beginning go in one sweep each."""
+    for code in dict.fromkeys(_ANSI.findall(text[:4096])):
+        text = text.replace(code, "")
+    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def _looks_wide(data: bytes) -> bool:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from sismo.sources.axis import BAR_KEY
 from sismo.sources.cells import Cell, row_of
 from sismo.sources.rows import RowBuilder
@@ -65,6 +67,23 @@ class TextLog:
             template.flush(self.rows)
         self._open_row, self._open_line = (row, self.at_line) if template.stays_open else (-1, -1)
         return True
+
+    def take_run(self, text: str, place: int, template: Template) -> tuple[int, int]:
+        """Adds the rows of the lines from a place on that fit a template, as ``fits`` does; how many there are, and where they end."""
+        if template.joins or template.markers or self._awaiting or self.busy:
+            return 0, place
+        found = template.run(text, place)
+        count, row = len(found), self.rows.n_rows
+        if not count:
+            return 0, place
+        self.rows.n_rows += count
+        self.at_line += count
+        if template.bar and self.bar is not None:
+            self.rows.extend(BAR_KEY, np.arange(row, row + count), np.full(count, self.bar[0]))
+        if template.keep_run(row, found):
+            template.flush(self.rows)
+        self._open_row, self._open_line = (row + count - 1, self.at_line) if template.stays_open else (-1, -1)
+        return count, found[-1].end()
 
     def _join(self, template: Template, found: re.Match[str]) -> bool:
         row = self._open_row

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sismo.sources.keys import meaning
 from sismo.sources.numbers import value_of
@@ -17,7 +18,7 @@ _VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval",
               "evaluate": "eval"}  # fmt: skip
 _CONFIG_WORDS = frozenset({"config", "args", "hparams", "hyperparameters", "params", "settings"})
 
-_PLAIN = frozenset({int, float})
+_FLOAT = {float}
 
 
 def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
@@ -41,21 +42,33 @@ def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
 
 
 def add_alike(builder: RowBuilder, records: Sequence[Mapping[str, object]]) -> bool:
-    """Adds many objects key by key, as ``add_record`` does one by one; False, and nothing is added, where it might not give the same."""
-    keys = records[0].keys()
-    if not keys or any(record.keys() != keys for record in records):
+    """Adds objects of the same keys key by key, as ``add_record`` does one by one; False, and nothing is added, where it might differ."""
+    flat = [flatten(record) for record in records] if any(type(value) is dict for value in records[0].values()) else records
+    keys = flat[0].keys()
+    if any(record.keys() != keys for record in flat) or not _SPLIT_KEYS.isdisjoint(keys):
         return False
-    columns = {key: [record[key] for record in records] for key in keys}
-    if any(not _PLAIN.issuperset(map(type, column)) for column in columns.values()):
+    count = len(records)
+    everywhere = False
+    found: list[tuple[str, NDArray[np.int64], NDArray[np.float64]]] = []
+    rows = np.arange(builder.n_rows, builder.n_rows + count)
+    for key in keys:
+        column = [record[key] for record in flat]
+        kinds = set(map(type, column))
+        if kinds == _FLOAT:
+            found.append((key, rows, np.array(column, dtype=np.float64)))
+            everywhere = True
+        elif dict in kinds:
+            return False
+        else:
+            cells = [value_of(value) for value in column]
+            there = np.array([cell is not None for cell in cells])
+            found.append((key, rows[there], np.array([cell for cell in cells if cell is not None], dtype=np.float64)))
+            everywhere |= bool(there.all())
+    if not everywhere:  # a row may have no number at all
         return False
-    try:
-        arrays = {key: array("d", cast("list[float]", column)) for key, column in columns.items()}
-    except OverflowError:  # a whole number that no float holds
-        return False
-    rows = array("q", range(builder.n_rows, builder.n_rows + len(records)))
-    builder.n_rows += len(records)
-    for key, values in arrays.items():
-        builder.extend(key, rows, values)
+    builder.n_rows += count
+    for key, places, values in found:
+        builder.extend(key, places, values)
     return True
 
 

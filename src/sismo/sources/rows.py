@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sismo.records.types import Note
 from sismo.sources.base import Column, Mark, Table
@@ -46,12 +47,12 @@ class RowBuilder:
             cells[0].append(row)
             cells[1].append(value)
 
-    def extend(self, key: str, rows: array[int], values: array[float]) -> None:
+    def extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         """Sets one key of many rows that exist."""
-        cells = self._cells_of(key)
+        cells = self._cells_of(key) if rows.size else None
         if cells is not None:
-            cells[0].extend(rows)
-            cells[1].extend(values)
+            cells[0].frombytes(rows.tobytes())
+            cells[1].frombytes(values.tobytes())
 
     def _cells_of(self, key: str) -> tuple[array[int], array[float]] | None:
         cells = self._cells.get(key)

@@ -6,16 +6,17 @@ from it in digits that belong to no name.
 
 from __future__ import annotations
 
-import math
 import re
-from array import array
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sismo.sources.cells import Cell, row_of
-from sismo.sources.numbers import number
+from sismo.sources.numbers import floats, number
 
-TOGETHER = 2048
+TOGETHER = 4096
 """Lines whose numbers are converted in one go."""
 
 MAX_KNOWN = 2000
@@ -31,34 +32,50 @@ def shape_of(text: str) -> str:
 
 
 class _Store(Protocol):
-    def extend(self, key: str, rows: array[int], values: array[float]) -> None: ...
+    def extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None: ...
 
 
 class Template:
     """How all lines of a shape become rows.
 
     Attributes:
-        pattern: fits the whole line; its groups are the numbers. following: the template that the next line fitted the last time.
+        pattern: fits the whole line and its end; its groups are the numbers.
+        following: the template that the next line fitted the last time.
         markers: what else looks at these lines. joins: whether its cells join the open row; the last row that they joined, -1 before.
         bar, stays_open: see ``Line``.
     """
 
-    __slots__ = ("_cells", "_found", "_rows", "bar", "following", "joined", "joins", "markers", "pattern", "stays_open")
+    __slots__ = ("_cells", "_commas", "_rows", "_texts", "bar", "following", "joined", "joins", "markers", "pattern", "stays_open")
 
-    def __init__(self, pattern: re.Pattern[str], cells: Sequence[Cell], *, joins: bool, bar: bool, stays_open: bool) -> None:
-        self.pattern, self.joins, self.bar, self.stays_open = pattern, joins, bar, stays_open
+    def __init__(self, pattern: str, cells: Sequence[Cell], *, commas: bool, joins: bool, bar: bool, stays_open: bool) -> None:
+        self.pattern = re.compile(pattern + r"(?:\n|\Z)")
+        self.joins, self.bar, self.stays_open = joins, bar, stays_open
         self.joined = -1
         self.markers: Sequence[Callable[..., object]] = ()
         self.following: Template = self
         self._cells = cells
+        self._commas = commas
         self._rows: list[int] = []
-        self._found: list[tuple[str, ...]] = []
+        self._texts: list[str] = []
 
     def keep(self, row: int, found: re.Match[str]) -> bool:
         """Remembers what a line says; returns whether there is enough of it to convert."""
         self._rows.append(row)
-        self._found.append(found.groups())
+        self._texts.extend(found.groups())
         return len(self._rows) >= TOGETHER
+
+    def keep_run(self, row: int, found: Sequence[re.Match[str]]) -> bool:
+        """The same for lines in a row."""
+        self._rows.extend(range(row, row + len(found)))
+        for one in found:
+            self._texts.extend(one.groups())
+        return len(self._rows) >= TOGETHER
+
+    def run(self, text: str, place: int) -> list[re.Match[str]]:
+        """The lines from a place on that fit, up to the first that does not."""
+        # finditer would search the rest of the text for the next line that fits; typeshed lacks scanner, on which re.Scanner is built.
+        scanner = cast(Any, self.pattern).scanner(text, place)
+        return list(iter(scanner.match, None))
 
     def row(self, found: re.Match[str]) -> dict[str, float]:
         """The row of one line."""
@@ -68,11 +85,13 @@ class Template:
         """Hands over what was remembered."""
         if not self._rows:
             return
-        rows = array("q", self._rows)
-        for cell, column in zip(self._cells, zip(*self._found, strict=True), strict=True):
-            store.extend(cell.key, rows, array("d", _values(cell, column)))
+        rows = np.array(self._rows, dtype=np.int64)
+        # The pattern has seen to it that every comma stands before three digits.
+        values = floats([text.replace(",", "") for text in self._texts] if self._commas else self._texts).reshape(len(rows), -1)
+        for cell, column in zip(self._cells, values.T, strict=True):
+            store.extend(cell.key, rows, cell.multiplied(column))
         self._rows.clear()
-        self._found.clear()
+        self._texts.clear()
 
 
 class Quick:
@@ -99,12 +118,6 @@ class Quick:
         return row_of(text, cells)
 
 
-def _values(cell: Cell, texts: Sequence[str]) -> Iterable[float]:
-    if cell.times == 1.0 and "," not in texts[0]:
-        return map(float, texts)
-    return [math.nan if (value := cell.value(text)) is None else value for text in texts]
-
-
 def template_of(line: str, cells: Sequence[Cell], *, joins: bool = False, bar: bool = False, stays_open: bool = False) -> Template | None:
     """The template that a line gives, or None where digits alone do not tell how lines of its shape are read."""
     kept: dict[str, Cell] = {cell.key: cell for cell in cells if number(line[cell.start : cell.end]) is not None}
@@ -120,8 +133,8 @@ def template_of(line: str, cells: Sequence[Cell], *, joins: bool = False, bar: b
         parts += [_skeleton(line, at, cell.start, names), "(", _number(token), ")"]
         at = cell.end
     parts.append(_skeleton(line, at, len(line), names))
-    pattern = re.compile("".join(parts))
-    return Template(pattern, ordered, joins=joins, bar=bar, stays_open=stays_open) if ordered else None
+    commas = any("," in line[cell.start : cell.end] for cell in ordered)
+    return Template("".join(parts), ordered, commas=commas, joins=joins, bar=bar, stays_open=stays_open) if ordered else None
 
 
 def _number(token: str) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sismo.sources.base import Table
+from sismo.records.types import Run
+from sismo.sources import numbers
+from sismo.sources.base import Content, Table
+from sismo.sources.formats import csv, text
 from sismo.sources.objects import add_alike, add_record
 from sismo.sources.rows import RowBuilder
 
-VALUES = st.one_of(st.integers(-5, 5), st.floats(), st.none(), st.booleans(), st.sampled_from(["1.5", "val", 10**400]))
+VALUES = st.one_of(st.integers(-5, 5), st.floats(), st.none(), st.booleans(), st.sampled_from(["1.5", "val", 10**400, {"a": 1.0}]))
 RECORDS = st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(("step", "loss", "mode"), VALUES)), min_size=1, max_size=6)
 ALIKE = st.lists(st.fixed_dictionaries({"step": st.integers(), "loss": st.floats() | st.integers(-3, 3)}), min_size=1, max_size=6)
 
@@ -23,18 +28,118 @@ def cells(table: Table) -> dict[str, list[str]]:
     }
 
 
+class Lines(Content):
+    """A log that is there as lines."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.label, self.path, self.plain, self._lines = "log", None, False, lines
+
+    def data(self) -> bytes:
+        return self.text().encode()
+
+    def text(self) -> str:
+        return "\n".join(self._lines)
+
+    def lines(self) -> Iterator[str]:
+        return (line for line in self._lines if line)
+
+
+def seen(tables: Sequence[Table | Run]) -> list[object]:
+    (table,) = tables
+    assert isinstance(table, Table)
+    return [table.n_rows, cells(table), repr(table.marks), repr(table.config), [(note.code, dict(note.numbers)) for note in table.notes]]
+
+
 @given(records=RECORDS | ALIKE)
 def test_objects_of_the_same_keys_are_added_together_as_they_are_one_by_one(records: list[dict[str, object]]) -> None:
     together, single = RowBuilder("test"), RowBuilder("test")
     took = add_alike(together, records)
     for record in records:
         add_record(single, record)
-    plain = all(type(value) in (int, float) and abs(value) != 10**400 for record in records for value in record.values())
-    assert took == (plain and all(record.keys() == records[0].keys() and record for record in records))
     assert cells(together.table()) == (cells(single.table()) if took else {})
+    assert together.n_rows == (single.n_rows if took else 0)
 
 
 def test_a_missing_value_is_not_nan() -> None:
     builder = RowBuilder("test")
-    assert not add_alike(builder, [{"loss": math.nan}, {"loss": None}])
-    assert builder.n_rows == 0
+    assert add_alike(builder, [{"step": 1.0, "loss": math.nan}, {"step": 2.0, "loss": None}])
+    assert builder.table().columns["loss"].present.tolist() == [True, False]
+    assert not add_alike(builder, [{"loss": 1.0}, {"loss": None}])
+
+
+ROW = st.lists(st.sampled_from(["1", " 2.5", "nan", "", "inf", "1_0", "1e-3", '"3"', "x", "1,5", "7%"]), min_size=1, max_size=4)
+
+
+@given(rows=st.lists(ROW | st.just(["step", "loss", ""]), min_size=1, max_size=12), delimiter=st.sampled_from([",", ";", "\t"]))
+def test_lines_of_a_csv_file_are_read_together_as_they_are_one_by_one(rows: list[list[str]], delimiter: str) -> None:
+    lines = [delimiter.join(["step", "loss", "lr"]), *(delimiter.join(row) for row in rows)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv, "_FEW", 1)
+        together = csv.Csv().read(Lines(lines))
+        patch.setattr(csv, "_add_block", lambda *_: False)
+        single = csv.Csv().read(Lines(lines))
+    assert seen(together) == seen(single)
+
+
+@settings(deadline=None)  # the first one imports pyarrow
+@given(word=st.sampled_from(["1", "-2.5e-3", "nan", "-inf", "+Infinity", ".5", "5.", "1e999", "1_0", "nan(ind)", "0x1", "١"]) | st.text())
+def test_many_numbers_are_what_single_ones_are(word: str) -> None:
+    def read(texts: list[str]) -> str:
+        try:
+            return repr(float(numbers.floats(texts)[-1]))
+        except ValueError:
+            return "none"
+
+    with pytest.MonkeyPatch.context() as patch:
+        single = read(["1", word])
+        patch.setattr(numbers, "MANY", 1)
+        assert read(["1", word]) == ("nan" if word == "nan(ind)" else single)
+
+
+SHAPES = [
+    "step=# loss=# lr=#e-05 grad_norm=#",
+    "iter #: loss #, time #ms, mfu #%",
+    "s:# trl:# lr:# norm:#",
+    "step #k loss #",
+    "[rank0]: step:  #  loss:  #  tps: #  mfu: #%",
+    "Epoch #/9",
+    "epoch #: val loss: #",
+    "lr: #",
+    "INFO loss=#",
+    "{'loss': #, 'grad_norm': #, 'epoch': #}",
+    " #%|#   | #/90 [00:10<00:10, #it/s, loss=#]",
+    "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: #, reducing to #",
+    "| Step | Loss |",
+    "| # | # |",
+    "# step loss",
+    "# #",
+    "total: # - loss: tensor(#, device='cuda:0')",
+    "something else (#)",
+    "Traceback (most recent call last):",
+    "ValueError: loss is nan",
+    "",
+]
+NUMBERS = ["0", "7", "12", "3.5", "0.25", "-1.5", "1,234", "12,34", "1e-3", "nan", "inf", "-", "12345678", ".5", "2."]
+RUNS = st.tuples(st.sampled_from(SHAPES), st.lists(st.lists(st.sampled_from(NUMBERS), min_size=5, max_size=5), min_size=1, max_size=9))
+
+
+def lines_of(runs: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]:
+    lines: list[str] = []
+    for shape, rows in runs:
+        for row in rows:
+            first, *rest = shape.split("#")
+            lines.append(first + "".join(number + part for number, part in zip(row, rest, strict=False)))
+    return lines
+
+
+@settings(deadline=None, max_examples=300)
+@given(runs=st.lists(RUNS, min_size=1, max_size=8), together=st.integers(1, 40))
+def test_lines_read_by_template_give_what_they_give_one_by_one(runs: Sequence[tuple[str, Sequence[Sequence[str]]]], together: int) -> None:
+    lines = lines_of(runs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "LEARN_AFTER", 10**9)
+        single = text.Text().read(Lines(lines))
+        patch.setattr(text, "LEARN_AFTER", 1)
+        patch.setattr(text, "_TOGETHER", together)
+        fast = text.Text().read(Lines(lines))
+    assert seen(fast) == seen(single)

@@ -5,14 +5,18 @@ A header that comes again inside the file is another start appended to it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sismo.records.types import Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.keys import meaning
-from sismo.sources.numbers import number
+from sismo.sources.numbers import floats, number
 from sismo.sources.rows import RowBuilder
 from sismo.sources.wandb_export import by_run, is_export
 
@@ -27,6 +31,8 @@ MAX_CELL_LINES = 50
 """Lines that one quoted cell may go on for; beyond that the quote is a stray one."""
 MAX_PREAMBLE = 30
 """Lines before the header that may be comments or settings."""
+_TOGETHER, _FEW = 4096, 16
+"""Lines that are read in one go; lines that are read one by one where they cannot be."""
 
 
 class Csv(Format):
@@ -143,19 +149,18 @@ def _read(lines: Iterator[str], odd: tuple[int, str] | None = None) -> Table:
     header: list[str] | None = None
     delimiter = ","
     for line in lines:
-        if header is None:
-            if odd is not None and not line.strip():
-                continue
-            start.append(line)
-            found = _header_in(start[-1:]) if odd is None else odd if len(start) == odd[0] + 1 else None
-            if found is None:
-                if len(start) > MAX_PREAMBLE:
-                    break
-                continue
+        if odd is not None and not line.strip():
+            continue
+        start.append(line)
+        found = _header_in(start[-1:]) if odd is None else odd if len(start) == odd[0] + 1 else None
+        if found is not None:
             delimiter = found[1]
             header = _unique(_cells(line, delimiter))
-            continue
-        header = _row(builder, line, header, delimiter)
+            break
+        if len(start) > MAX_PREAMBLE:
+            break
+    while header is not None and (block := list(islice(lines, _TOGETHER))):
+        header = _add(builder, block, header, delimiter)
     return builder.table("ultralytics" if header is not None and any(cell.startswith("lr/pg") for cell in header) else "")
 
 
@@ -169,26 +174,65 @@ def _unique(names: Sequence[str]) -> list[str]:
     return out
 
 
+def _add(builder: RowBuilder, block: Sequence[str], header: list[str], delimiter: str) -> list[str]:
+    """Adds lines, together where that is safe; returns the header that holds from here on."""
+    if len(block) > _FEW:
+        if _add_block(builder, block, header, delimiter):
+            return header
+        half = len(block) // 2
+        return _add(builder, block[half:], _add(builder, block[:half], header, delimiter), delimiter)
+    for line in block:
+        header = _row(builder, line, header, delimiter)
+    return header
+
+
+def _add_block(builder: RowBuilder, block: Sequence[str], header: Sequence[str], delimiter: str) -> bool:
+    """Adds many lines column by column, as ``_row`` does one by one; False, and nothing is added, where it might differ."""
+    if any(key.lower() in _LONG for key in header):
+        return False
+    rows = [_cells(line, delimiter) for line in block] if any('"' in line for line in block) else [line.split(delimiter) for line in block]
+    if any(len(row) != len(header) for row in rows):
+        return False
+    columns = [_column(texts, delimiter) for texts in zip(*rows, strict=True)]
+    if not any(places.size == len(block) for places, _ in columns):  # a row may have no number at all
+        return False
+    for key, (places, values) in zip(header, columns, strict=True):
+        builder.extend(key or "index", builder.n_rows + places, values)
+    builder.n_rows += len(block)
+    return True
+
+
+def _column(texts: Sequence[str], delimiter: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Where the numbers of a column stand, and the numbers."""
+    with contextlib.suppress(ValueError):
+        return np.arange(len(texts)), floats(texts)
+    cells = [_value(text.strip(), delimiter) for text in texts]
+    there = [place for place, value in enumerate(cells) if value is not None]
+    return np.array(there, dtype=np.int64), np.array([cells[place] for place in there], dtype=np.float64)
+
+
+def _value(cell: str, delimiter: str) -> float | None:
+    """The number in a cell, or None; with another delimiter than a comma it may have a decimal comma."""
+    if not cell:
+        return None
+    value = number(cell)
+    if (value is None and delimiter != "," and _DECIMAL_COMMA.fullmatch(cell)) or (
+        value is not None and "," in cell and delimiter == ";" and cell.count(",") == 1
+    ):
+        return number(cell.replace(",", "."))
+    return value
+
+
 def _row(builder: RowBuilder, line: str, header: list[str], delimiter: str) -> list[str]:
     """Adds one line; returns the header that holds from here on."""
     cells = _cells(line, delimiter)
-    row: dict[str, float] = {}
-    for key, cell in zip(header, cells, strict=False):
-        if not cell:
-            continue
-        value = number(cell)
-        if (value is None and delimiter != "," and _DECIMAL_COMMA.fullmatch(cell)) or (
-            value is not None and "," in cell and delimiter == ";" and cell.count(",") == 1
-        ):
-            value = number(cell.replace(",", "."))
-        if value is not None:
-            row[key or "index"] = value
+    found = {key or "index": value for key, cell in zip(header, cells, strict=False) if (value := _value(cell, delimiter)) is not None}
     named = next((cells[at] for at, key in enumerate(header) if key.lower() in _LONG and at < len(cells) and cells[at]), "")
-    if named and "value" in row:
+    if named and "value" in found:
         # Long form: one metric a row, its name in a column of its own.
-        row[named] = row.pop("value")
-    if row:
-        builder.add(row)
+        found[named] = found.pop("value")
+    if found:
+        builder.add(found)
         return header
     if _is_header(cells) and set(cells) & set(header):
         builder.mark("run", name="", header=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
+from collections.abc import Collection
+from itertools import groupby, islice
 from typing import cast
 
 from sismo.records.types import Run
@@ -55,17 +56,27 @@ def _looks_like_row(line: str) -> bool:
 def read_rows(content: Content) -> Table:
     """The tolerant reader: one line at a time, whatever each is like."""
     builder = RowBuilder(NAME)
-    lines = content.lines()
+    lines = (line for line in content.lines() if line.strip())
     while chunk := list(islice(lines, _TOGETHER)):
-        records = _decoded(chunk)
-        if records and not is_config(records[0]) and add_alike(builder, records):
-            continue
-        for line, record in zip(chunk, records or map(_record, chunk), strict=True):
-            if record is None:
-                builder.skipped += bool(line.strip())
-            elif (not add_record(builder, record) and record) or (builder.n_rows < 3 and is_config(record)):
-                builder.config.update(flatten(record))
+        for _, group in groupby(_decoded(chunk) or map(_record, chunk), key=_keys):
+            _add(builder, list(group))
     return builder.table()
+
+
+def _keys(record: dict[str, object] | None) -> Collection[str]:
+    return () if record is None else record.keys()
+
+
+def _add(builder: RowBuilder, records: list[dict[str, object] | None]) -> None:
+    """Adds objects that have the same keys; None stands for a line that is none."""
+    first = records[0]
+    if first and len(records) > 1 and not is_config(first) and add_alike(builder, cast("list[dict[str, object]]", records)):
+        return
+    for record in records:
+        if record is None:
+            builder.skipped += 1
+        elif (not add_record(builder, record) and record) or (builder.n_rows < 3 and is_config(record)):
+            builder.config.update(flatten(record))
 
 
 def _decoded(chunk: list[str]) -> list[dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import cast
 
 from sismo.records.types import Note, Run
@@ -21,6 +22,8 @@ LEARN_AFTER = 4
 """Lines of a shape that are read one by one before a template is learned, which takes about as long."""
 MAX_CHARS = 20_000
 """Longer lines hold dumps, not measurements; carriage returns have split progress bars before this."""
+_TOGETHER = 4096
+"""Lines that are looked at in one go."""
 
 
 def kinds() -> tuple[Line, ...]:
@@ -41,11 +44,10 @@ class Text(Format):
         if comma:
             log.rows.notes.append(Note("decimal-comma", "numbers are written with a decimal comma, and were read so"))
         reader = _Reader(log, kinds())
-        for line in content.lines():
-            log.at_line += 1
-            if len(line) <= MAX_CHARS:
-                line = unwrapped(line)
-                reader.read(with_points(line) if comma else line)
+        lines = content.lines()
+        while block := [line if len(line) <= MAX_CHARS else "" for line in islice(lines, _TOGETHER)]:
+            block = [unwrapped(line) for line in block]
+            reader.read_block([with_points(line) for line in block] if comma else block)
         log.flush()
         for kind in reader.everyone:
             kind.finish(log)
@@ -77,6 +79,22 @@ class _Reader:
         self.log, self.everyone = log, everyone
         self._shapes: dict[str, _Shape] = {}
         self._last: Template | None = None
+
+    def read_block(self, lines: Sequence[str]) -> None:
+        """Reads lines: together while they fit the template that came last, else one by one."""
+        text = "\n".join(lines) + "\n"
+        at = place = 0
+        while at < len(lines):
+            if self._last is not None:
+                count, place = self.log.take_run(text, place, self._last.following)
+                if count:
+                    self._last = self._last.following
+                    at += count
+                    continue
+            self.log.at_line += 1
+            self.read(lines[at])
+            place += len(lines[at]) + 1
+            at += 1
 
     def read(self, line: str) -> None:
         last = self._last
