@@ -6,9 +6,11 @@ decides (measured: "200 strictly rising steps" never fires, the longest streak i
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sismo.records.numeric import median
 from sismo.records.types import Series
@@ -46,11 +48,13 @@ def mann_kendall(values: Floats) -> float:
     count = int(values.size)
     if count < 3:
         return 0.0
-    # above[i, j]: value j is over value i; over the diagonal a later one over an earlier one, under it the other way round.
-    above = values > values[:, None]
-    score = int(np.count_nonzero(np.triu(above))) - int(np.count_nonzero(np.tril(above)))
-    _, ties = np.unique(values, return_counts=True)
-    tied = float(np.sum(ties * (ties - 1.0) * (2.0 * ties + 5.0)))
+    first, second = _pairs(count)
+    earlier, later = values[first], values[second]
+    score = int(np.count_nonzero(later > earlier)) - int(np.count_nonzero(later < earlier))
+    tied = 0.0
+    if bool(np.any(later == earlier)):
+        _, ties = np.unique(values, return_counts=True)
+        tied = float(np.sum(ties * (ties - 1.0) * (2.0 * ties + 5.0)))
     variance = (count * (count - 1.0) * (2.0 * count + 5.0) - tied) / 18.0
     if variance <= 0.0 or score == 0:
         return 0.0
@@ -59,10 +63,27 @@ def mann_kendall(values: Floats) -> float:
 
 def theil_sen(x: Floats, y: Floats) -> float:
     """Median of the slopes between all pairs of points (Sen 1968); 0 where there is no pair."""
-    first, second = np.triu_indices(int(x.size), k=1)
+    first, second = _pairs(int(x.size))
     run = x[second] - x[first]
     some = run != 0
     return median((y[second] - y[first])[some] / run[some]) if bool(np.any(some)) else 0.0
+
+
+@lru_cache(maxsize=64)
+def _pairs(count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """All pairs of an earlier place and a later one."""
+    first, second = np.triu_indices(count, k=1)
+    return first, second
+
+
+def block_means(values: Floats, blocks: int) -> Floats:
+    """Means of ``blocks`` consecutive parts, the first ones longer by one where it does not come out even; few values as they are."""
+    size, longer = divmod(int(values.size), blocks)
+    if not size:
+        return values
+    places = np.arange(blocks)
+    sizes = size + (places < longer)
+    return np.add.reduceat(values, places * size + np.minimum(places, longer)) / sizes
 
 
 def recent_trend(series: Series, steps: int = 200, blocks: int = 20) -> Trend | None:
@@ -92,9 +113,7 @@ def _trend(x: Floats, y: Floats, blocks: int) -> Trend | None:
     start, end = int(x[0]), int(x[-1])
     level = float(np.mean(np.abs(y)))
     if rows > max(_AS_THEY_ARE, blocks):
-        edges = np.linspace(0, rows, blocks + 1).astype(np.int64)[:-1]
-        sizes = np.diff(np.append(edges, rows))
-        x, y = np.add.reduceat(x, edges) / sizes, np.add.reduceat(y, edges) / sizes
+        x, y = block_means(x, blocks), block_means(y, blocks)
     slope = theil_sen(x, y)
     rise = slope * (end - start) / level if level > 0.0 else 0.0
     return Trend(mann_kendall(y), slope, float(rise), int(y.size), start, end)

@@ -8,7 +8,7 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.records.types import Series
 from sismo.signals.kind import language_sign
 from sismo.signals.levels import end_level, finite, level
-from sismo.signals.trend import mann_kendall
+from sismo.signals.trend import block_means, mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -22,7 +22,7 @@ def _falls(view: View) -> Observation:
     if loss is None or len(loss) < 3:
         return unknown(LOSS_TRAIN)
     first, last = level(loss.values[: max(1, len(loss) // 20)]), end_level(loss) if len(loss) >= 10 else float(loss.values[-1])
-    blocks = np.array([float(np.mean(block)) for block in np.array_split(loss.values, min(40, len(loss)))])
+    blocks = block_means(loss.values, 40)
     surely = len(loss) < 8 or mann_kendall(blocks) < -1.96
     fell = (first - last) / abs(first) if first else 0.0
     found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last)
@@ -35,7 +35,7 @@ def _falls_to_the_end(view: View) -> Observation:
     if loss is None or len(loss) < 40:
         return unknown("more rows of loss/train")
     late = loss.values[-len(loss) // 4 :]
-    blocks = np.array([float(np.mean(block)) for block in np.array_split(late, min(20, late.size))])
+    blocks = block_means(late, 20)
     fell = (blocks[0] - blocks[-1]) / abs(blocks[0]) if blocks[0] else 0.0
     found = present(int(loss.steps[-late.size]), int(loss.steps[-1]), channel=LOSS_TRAIN)
     return found if fell > 0.03 and mann_kendall(blocks) < -2.5 else absent(LOSS_TRAIN)

@@ -13,7 +13,7 @@ from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, language_sign, names
 from sismo.signals.levels import end_level, level, noise
 from sismo.signals.rolling import TO_SIGMA
-from sismo.signals.trend import Trend, mann_kendall, recent_trend, strictly_rising, whole_trend
+from sismo.signals.trend import Trend, block_means, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -174,7 +174,7 @@ def _chance(view: View) -> Observation:
     known = (
         view.header.vocab_size if (view.header.vocab_size or 0) >= 2 else None
     )  # some configurations say -1 for "as the tokenizer has it"
-    blocks = np.array([float(np.mean(block)) for block in np.array_split(loss.values, min(20, len(loss)))])
+    blocks = block_means(loss.values, 20)
     fell = (blocks[0] - blocks[-1]) / abs(blocks[0]) if blocks[0] else 0.0
     if len(loss) >= 20 and fell > 0.025 and mann_kendall(blocks) < -3:
         return absent(LOSS_TRAIN)
@@ -207,7 +207,7 @@ def _plateau(view: View) -> Observation:
     third = late.size // 3
     first, last = level(late[:third]), level(late[-third:])
     fell = (first - last) / abs(first) if first else 0.0
-    blocks = np.array([float(np.mean(block)) for block in np.array_split(late, 20)])
+    blocks = block_means(late, 20)
     still = fell < 0.01 or (mann_kendall(blocks) > -1.96 and fell < 0.05)
     low = end_level(loss) < 1.05 * level(loss.values[:3])
     return (
