@@ -310,6 +310,23 @@ def test_the_mode_of_an_evaluation(tmp_path: Path, face: nn.Module) -> None:
     assert (seen is None) if getattr(face, "p", 1.0) == 0 else (seen is not None and seen.values.tolist() == [1, 0])
 
 
+@pytest.mark.parametrize("clears", [True, False])
+def test_what_a_step_finds_in_the_gradient(tmp_path: Path, clears: bool) -> None:
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.0)
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for _ in range(4):
+            for _ in range(2):  # two micro-batches, whose gradients are meant to be added
+                model(torch.ones(2, 3)).mean().backward()
+            optimizer.step()
+            recorder.step(1.0)
+            if clears:
+                optimizer.zero_grad()
+        assert not model.bias._backward_hooks
+    found = read_run(tmp_path).series["grad_carried"].values.tolist()
+    assert found == ([0, 0, 0, 0] if clears else [0, 2, 4, 6])  # each micro-batch gives the bias a gradient of 1
+
+
 def test_a_learning_rate_is_that_of_the_step(tmp_path: Path) -> None:
     model, optimizer = build()
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (step + 1) / 10)

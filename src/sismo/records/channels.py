@@ -49,6 +49,8 @@ _FAMILIES = (
            "log the value that clip_grad_norm_ returns (the norm before clipping) at every step"),
     Family("grad_norm_group", "1", "group", "none", "L2 norm of the gradient of one parameter group or block, before clipping.",
            "log the gradient norm per parameter group"),
+    Family("grad_carried", "1", "run", "none", "Norm of the gradient that a step's first backward pass finds: 0 when cleared.",
+           "record with sismo.Recorder"),
     Family("loss_scale", "1", "run", "none", "The factor of dynamic loss scaling.",
            "log scaler.get_scale() at every step"),
     Family("skipped", "step", "run", "none", "Optimizer steps that were skipped since the last row.",
@@ -80,7 +82,7 @@ FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
 PANELS: dict[str, tuple[int, tuple[str, ...]]] = {
     "loss": (1, ("loss", "loss_val", "loss_term", "loss_class", "loss_rank")),
     "rates": (2, ("lr",)),
-    "gradients": (3, ("grad_norm", "grad_norm_group")),
+    "gradients": (3, ("grad_norm", "grad_norm_group", "grad_carried")),
     "weights": (3, ("weight_norm", "update_ratio", "adam_rms", "grad_zero_share")),
     "activations": (4, ("act_mean_abs", "act_max_abs", "act_nonfinite", "act_near_limit")),
     "spectral": (5, ("spectral",)),
@@ -97,6 +99,7 @@ LOSS_TRAIN = "loss/train"
 LOSS_VAL = "loss/val"
 GRAD_NORM_PRE = "grad_norm/pre"
 GRAD_NORM_POST = "grad_norm/post"
+GRAD_CARRIED = "grad_carried"
 LOSS_SCALE = "loss_scale"
 LR = "lr/0"
 

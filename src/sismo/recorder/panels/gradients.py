@@ -1,26 +1,28 @@
-"""Panel 3, the gradient: ``grad_norm/pre``, ``grad_norm/post``, ``grad_norm_group/BLOCK`` and ``/GROUP``.
+"""Panel 3, the gradient: ``grad_norm/pre``, ``grad_norm/post``, ``grad_norm_group/BLOCK`` and ``/GROUP``, ``grad_carried``.
 
 Formula: the L2 norm sqrt(sum g^2) over all entries, before and after clipping, with the loss scale divided out. Before clipping it is
 what ``clip_grad_norm_`` worked out, at every step; after it, pre * min(1, max_norm / (pre + 1e-6)), which is what was done to the
 gradient. Cost: none for those two; without clipping by norm, and for the norms by block, one pass over the gradients. The first and the
-last member of ``grad_norm_group`` are the first and the last block of the model: their ratio tells a vanishing gradient. Source: the
-user's own panel 3; per block: GLM-130B, OLMo 2.
+last member of ``grad_norm_group`` are the first and the last block of the model: their ratio tells a vanishing gradient. ``grad_carried``
+is the norm of what the first backward pass of a step finds in the gradient of the last vector of the model (a bias, or a matrix where
+there is none), which is nothing where the loop cleared it. Source: the user's own panel 3; per block: GLM-130B, OLMo 2.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import get_gradient_edge
 from torch.optim import Optimizer
 
 from sismo.recorder import scaled
 from sismo.recorder.panel import Job, Panel, gathered
 from sismo.recorder.scene import Scene, Weight, local, shards
-from sismo.records.channels import GRAD_NORM_POST, GRAD_NORM_PRE
+from sismo.records.channels import GRAD_CARRIED, GRAD_NORM_POST, GRAD_NORM_PRE
 from sismo.records.types import Event
 
 _ALL = "all"
@@ -53,6 +55,9 @@ class GradientsPanel(Panel):
         self._shards = [shards(weight.tensor) for weight in scene.weights]
         self._armed = True
         self._free = False
+        vectors = [weight.tensor for weight in scene.weights if weight.tensor.ndim == 1]
+        self._watched = None if scene.sharded else [*(weight.tensor for weight in scene.weights), *vectors][-1]
+        self._untap: Callable[[], None] = lambda: None
         self._clear()
 
     def jobs(self) -> Sequence[Job]:
@@ -66,9 +71,23 @@ class GradientsPanel(Panel):
     def arm(self, parts: Collection[str]) -> None:
         self._armed = bool(parts)
         self._clear()
+        self._untap()
+        if self._armed and self._watched is not None and self._watched.requires_grad:
+            # Where gradients are added up: a hook on the parameter itself would be pickled with the model. Nobody else keeps the place.
+            self._place = get_gradient_edge(self._watched).node
+            self._untap = self._place.register_prehook(self._arrives).remove
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         return ()
+
+    def _arrives(self, gradients: Sequence[Tensor]) -> None:
+        """A gradient is about to be added to what is there."""
+        if self._arrived or self._watched is None or not self.scene.shield.alive:
+            return
+        self._arrived = True
+        with self.scene.shield():
+            there = self._watched.grad
+            self.scene.draft.add(GRAD_CARRIED, 0.0 if there is None else torch.linalg.vector_norm(there.detach(), dtype=torch.float32))
 
     def on_clipped(self, parameters: Sequence[Tensor], max_norm: float | None, total: Tensor | None) -> None:
         """Gradients are about to be clipped: by norm where ``max_norm`` is given, with ``total`` the L2 norm where it is known."""
@@ -155,6 +174,7 @@ class GradientsPanel(Panel):
         self._post: dict[int, Tensor] = {}
         self._clips: dict[frozenset[int], _Clip] = {}
         self._measure_post: set[int] = set()
+        self._arrived = False
 
 
 def _by_member(squares: Sequence[tuple[Weight, float]]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from sismo.records.channels import LOSS_TRAIN, LR
+from sismo.records.channels import GRAD_CARRIED, LOSS_TRAIN, LR
 from sismo.records.types import Series
 from sismo.signals.levels import finite, level, noise
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -57,6 +57,16 @@ def _best_before_peak(view: View) -> Observation:
     step = ends[best]
     found = present(step, channel=LOSS_TRAIN, best=float(parts[best]), later=level(top), lr=float(np.interp(step, lr.steps, lr.values)))
     return found if lost > room else absent(LR)
+
+
+def _carried(view: View) -> Observation:
+    """At nearly every look after the first, the step began on the gradient of the one before."""
+    series = view.finite(GRAD_CARRIED)
+    if series is None or len(series) < 4:
+        return unknown(GRAD_CARRIED)
+    count = int(np.count_nonzero(series.values[1:]))
+    enough = count >= 0.9 * (len(series) - 1)
+    return present(int(series.steps[1]), channel=GRAD_CARRIED, count=count, rows=len(series) - 1) if enough else absent(GRAD_CARRIED)
 
 
 def _huge(view: View) -> Observation:
@@ -127,6 +137,7 @@ def _fall(series: Series, lr: Series) -> float:
 _RECORD = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("best-before-lr-peak", (LOSS_TRAIN, LR), _best_before_peak, "the loss was at {best:.4g} at step {start}, while the LR still rose ({lr:.3g}), and is at {later:.4g} about the peak of the LR", "the loss is lower about the LR's peak than before"),
+    Detector("gradients-carried-over", (GRAD_CARRIED,), _carried, "{count} of {rows} steps began with the gradient of the step before still in place", "gradients are cleared before each step", _RECORD),
     Detector("updates-of-a-tenth", (_UPDATES,), _huge, "at {count} looks from step {start} on, the update is some tenth of the weights in half of the groups (up to {ratio:.2g})", "updates are under a tenth of the weights", _RECORD, (_TENTH,)),
     Detector("decay-outruns-learning", ("header", LR), _decay, "a decay of {decay:.3g} at the peak LR halves every weight in {half:.2g} steps", "decay takes thousands of steps to halve a weight", _RECORD, (_HALF_LIFE,)),
     Detector("updates-rounded-away", (_UPDATES, LR, "header"), _rounded_away, "the weights are {dtype}, and the updates of {count} of {total} groups have fallen over ten times further than the LR", "updates keep up with the LR (weights in {dtype})", _RECORD, (_LOST,)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.runs import falling, look, run
+from support.runs import falling, look, names, run
 from support.trios import Trio, check, check_all, each
 
 from sismo.signals.detectors import gain
@@ -12,7 +12,12 @@ from sismo.signals.types import State
 CALM = falling(400)
 BACK = np.where(np.arange(400) < 250, CALM, CALM[0] - 0.05 + (CALM - CALM.mean()) * 0.01)
 
-TRIOS = {"gain-lost": Trio(run(loss=BACK), run(loss=CALM), run(val={0: 1.0}))}
+KEPT, LOST = {0: 6.0, 100: 3.0, 200: 2.2, 300: 2.3, 399: 2.6}, {0: 6.0, 100: 3.0, 200: 2.2, 300: 5.0, 350: 5.5, 399: 5.8}
+
+TRIOS = {
+    "gain-lost": Trio(run(loss=BACK), run(loss=CALM), run(val={0: 1.0})),
+    "validation-keeps-gain": Trio(run(loss=BACK, val=KEPT), run(loss=BACK, val=LOST), run(loss=BACK)),
+}
 
 
 def test_every_signal_of_the_file_is_tried() -> None:
@@ -22,6 +27,18 @@ def test_every_signal_of_the_file_is_tried() -> None:
 @each(TRIOS)
 def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
     check(signal, trio)
+
+
+def test_half_of_what_was_learnt_is_enough_where_it_climbs_all_the_way() -> None:
+    fall = CALM[0] - CALM[-20:].mean()
+    climbs = CALM + 0.6 * fall * np.clip((np.arange(400) - 200) / 200, 0, 1)
+    assert look(run(loss=climbs), "gain-lost").state is State.PRESENT
+    assert look(run(loss=np.where(np.arange(400) < 250, CALM, CALM + 0.6 * fall)), "gain-lost").state is State.ABSENT
+
+
+def test_training_that_is_lost_while_validation_is_kept_is_the_labels() -> None:
+    assert names(run(loss=BACK, val=KEPT))[0] == "labels-corrupted"
+    assert names(run(loss=BACK, val=LOST))[0] != "labels-corrupted"
 
 
 def test_a_loss_that_gives_back_a_third_or_is_back_in_time_has_lost_nothing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from support.runs import cosine, falling, look, names, run
+from support.runs import cosine, falling, look, names, run, with_at
 from support.trios import Trio, check, check_all, each
 
 from sismo.records.types import Run
@@ -35,6 +35,9 @@ RATES = np.interp(LOOKS, STEP, LR)
 ROUNDED = RATES * np.where(LOOKS < 400, 5.0, 0.05)
 TRIOS = {
     "best-before-lr-peak": Trio(run(loss=FORGETS, lr=LR), run(loss=LEARNS, lr=LR), run(loss=FORGETS)),
+    "gradients-carried-over": Trio(
+        run(more={"grad_carried": np.append(0.0, np.ones(40))}), run(more={"grad_carried": with_at(np.zeros(41), 9, 1.0)}), run(loss=LEARNS)
+    ),
     "updates-of-a-tenth": Trio(recorded(np.full(60, 0.12)), recorded(np.full(60, 0.03)), run(loss=LEARNS)),
     "decay-outruns-learning": Trio(configured(30.0), configured(0.1), run(loss=LEARNS, lr=LR)),
     "updates-rounded-away": Trio(recorded(ROUNDED, weights_dtype="bf16"), recorded(5.0 * RATES, weights_dtype="bf16"), recorded(ROUNDED)),
