@@ -14,7 +14,7 @@ MIN_LINES = 3
 MIN_SHARE = 0.8
 """Share of the measured lines that must have such a number."""
 
-_MEASURED = re.compile(r"loss|cost|perplexity|ppl|grad", re.IGNORECASE)
+_MEASURED = ("loss", "cost", "perplexity", "ppl", "grad")
 _STAMP = re.compile(r"\d\d:\d\d(?::\d\d)?[.,]?\d*")
 _COMMA = re.compile(r"(?<![\w.,])(?<!\d:)([-+]?)(\d{1,3}(?:\.\d{3})+|\d+),(\d+)(?![\w]*[,.]\d)(?=\D|$)")
 _POINT = re.compile(r"\d\.\d+(?![\d,.])")
@@ -25,7 +25,8 @@ def decimal_comma(lines: Iterable[str]) -> bool:
     """Whether the measured lines have numbers such as ``0,8012``, which no thousands comma gives, and none with a point."""
     measured, with_comma = 0, 0
     for line in islice(lines, MAX_LINES):
-        if len(line) > 2000 or not _MEASURED.search(line) or not any(char.isdigit() for char in line):
+        lower = line.lower()
+        if len(line) > 2000 or not any(word in lower for word in _MEASURED) or not any(char.isdigit() for char in line):
             continue
         text = _STAMP.sub(" ", line)
         if _POINT.search(text):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sismo.sources.keys import meaning
 from sismo.sources.numbers import value_of
-from sismo.sources.rows import RowBuilder, flatten
+from sismo.sources.rows import MAX_DEPTH, RowBuilder, flatten
 
 _SPLIT_KEYS = frozenset({"mode", "split", "phase", "stage", "subset", "partition", "set", "type", "kind", "event"})
 _VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval", "evaluation": "eval", "test": "test",
@@ -18,7 +20,8 @@ _VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval",
               "evaluate": "eval"}  # fmt: skip
 _CONFIG_WORDS = frozenset({"config", "args", "hparams", "hyperparameters", "params", "settings"})
 
-_FLOAT = {float}
+_PLAIN = frozenset({int, float})
+Truths = NDArray[np.bool_]
 
 
 def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
@@ -31,45 +34,73 @@ def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
             row[key] = value
         elif value is not None and (cell := value_of(value)) is not None:
             row[key] = cell
-    if prefix:
-        # Counters stay what they are, except one within the epoch: that of the evaluation counts its own batches.
-        within = any(meaning(key).role == "epoch" for key in row)
-        row = {key if _is_axis(key, within) else f"{prefix}/{key}": value for key, value in row.items()}
-    if not row:
-        return False
-    builder.add(row)
-    return True
+    if row:
+        builder.add({_side(key, prefix, row): value for key, value in row.items()} if prefix else row)
+    return bool(row)
 
 
-def add_alike(builder: RowBuilder, records: Sequence[Mapping[str, object]]) -> bool:
-    """Adds objects of the same keys key by key, as ``add_record`` does one by one; False, and nothing is added, where it might differ."""
-    flat = [flatten(record) for record in records] if any(type(value) is dict for value in records[0].values()) else records
-    keys = flat[0].keys()
-    if any(record.keys() != keys for record in flat) or not _SPLIT_KEYS.isdisjoint(keys):
-        return False
-    count = len(records)
-    everywhere = False
+def add_together(builder: RowBuilder, records: Sequence[Mapping[str, object]]) -> bool:
+    """Adds objects key by key, as ``add_record`` does one by one; False, and nothing is added, where it might not give the same."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for place, record in enumerate(records):
+        groups.setdefault((*record, _prefix(record)), []).append(place)
     found: list[tuple[str, NDArray[np.int64], NDArray[np.float64]]] = []
-    rows = np.arange(builder.n_rows, builder.n_rows + count)
-    for key in keys:
-        column = [record[key] for record in flat]
-        kinds = set(map(type, column))
-        if kinds == _FLOAT:
-            found.append((key, rows, np.array(column, dtype=np.float64)))
-            everywhere = True
-        elif dict in kinds:
+    for (*_, prefix), places in groups.items():
+        columns = _columns([records[place] for place in places])
+        numbers = None if columns is None else _numbers(columns, len(places), str(prefix))
+        if numbers is None:
             return False
-        else:
-            cells = [value_of(value) for value in column]
-            there = np.array([cell is not None for cell in cells])
-            found.append((key, rows[there], np.array([cell for cell in cells if cell is not None], dtype=np.float64)))
-            everywhere |= bool(there.all())
-    if not everywhere:  # a row may have no number at all
-        return False
-    builder.n_rows += count
-    for key, places, values in found:
-        builder.extend(key, places, values)
+        index = builder.n_rows + np.array(places)
+        found += [(key, index if there.all() else index[there], values) for key, (there, values) in numbers.items()]
+    builder.n_rows += len(records)
+    for key, rows, values in found:
+        builder.extend(key, rows, values)
     return True
+
+
+def _columns(records: Sequence[Mapping[str, object]], prefix: str = "", depth: int = MAX_DEPTH) -> dict[str, list[object]] | None:
+    """The values of each key, with nested objects as ``flatten`` has them; None where the objects differ in their keys."""
+    columns: dict[str, list[object]] = {}
+    for key in records[0]:
+        column = [record[key] for record in records]
+        kinds = set(map(type, column))
+        if kinds == {dict} and depth:
+            inside = cast("list[dict[str, object]]", column)
+            keys = inside[0].keys()
+            if any(one.keys() != keys for one in inside) or (below := _columns(inside, f"{prefix}{key}/", depth - 1)) is None:
+                return None
+            columns.update(below)
+        elif dict in kinds:
+            return None
+        else:
+            columns[f"{prefix}{key}"] = column
+    return columns
+
+
+def _numbers(columns: Mapping[str, list[object]], count: int, prefix: str) -> dict[str, tuple[Truths, NDArray[np.float64]]] | None:
+    """Whether each object has a number under a key, and the numbers; None where an object may have none at all."""
+    found: dict[str, tuple[Truths, NDArray[np.float64]]] = {}
+    for key, column in columns.items():
+        if _PLAIN.issuperset(map(type, column)):
+            with contextlib.suppress(OverflowError):  # a whole number that no float holds
+                found[key] = (np.ones(count, dtype=np.bool_), np.array(column, dtype=np.float64))
+                continue
+        cells = [value_of(value) for value in column]
+        there = np.array([cell is not None for cell in cells])
+        if there.any():
+            found[key] = (there, np.array([cell for cell in cells if cell is not None], dtype=np.float64))
+    everywhere = [key for key, (there, _) in found.items() if there.all()]
+    if not everywhere or (prefix and len(everywhere) < len(found)):
+        return None
+    return {_side(key, prefix, found): numbers for key, numbers in found.items()}
+
+
+def _side(key: str, prefix: str, row: Collection[str]) -> str:
+    """A key with ``val/`` before it. Counters stay what they are, but for one within the epoch: an evaluation counts batches of its own."""
+    if not prefix:
+        return key
+    within = any(meaning(other).role == "epoch" for other in row)
+    return key if _is_axis(key, within) else f"{prefix}/{key}"
 
 
 def add_points(builder: RowBuilder, points: Iterable[tuple[str, float, float]]) -> None:

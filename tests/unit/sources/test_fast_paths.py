@@ -13,7 +13,7 @@ from sismo.records.types import Run
 from sismo.sources import numbers
 from sismo.sources.base import Content, Table
 from sismo.sources.formats import csv, text
-from sismo.sources.objects import add_alike, add_record
+from sismo.sources.objects import add_record, add_together
 from sismo.sources.rows import RowBuilder
 
 VALUES = st.one_of(st.integers(-5, 5), st.floats(), st.none(), st.booleans(), st.sampled_from(["1.5", "val", 10**400, {"a": 1.0}]))
@@ -53,7 +53,7 @@ def seen(tables: Sequence[Table | Run]) -> list[object]:
 @given(records=RECORDS | ALIKE)
 def test_objects_of_the_same_keys_are_added_together_as_they_are_one_by_one(records: list[dict[str, object]]) -> None:
     together, single = RowBuilder("test"), RowBuilder("test")
-    took = add_alike(together, records)
+    took = add_together(together, records)
     for record in records:
         add_record(single, record)
     assert cells(together.table()) == (cells(single.table()) if took else {})
@@ -62,9 +62,9 @@ def test_objects_of_the_same_keys_are_added_together_as_they_are_one_by_one(reco
 
 def test_a_missing_value_is_not_nan() -> None:
     builder = RowBuilder("test")
-    assert add_alike(builder, [{"step": 1.0, "loss": math.nan}, {"step": 2.0, "loss": None}])
+    assert add_together(builder, [{"step": 1.0, "loss": math.nan}, {"step": 2.0, "loss": None}])
     assert builder.table().columns["loss"].present.tolist() == [True, False]
-    assert not add_alike(builder, [{"loss": 1.0}, {"loss": None}])
+    assert not add_together(builder, [{"loss": 1.0}, {"loss": None}])
 
 
 ROW = st.lists(st.sampled_from(["1", " 2.5", "nan", "", "inf", "1_0", "1e-3", '"3"', "x", "1,5", "7%"]), min_size=1, max_size=4)

@@ -204,6 +204,8 @@ def _add_block(builder: RowBuilder, block: Sequence[str], header: Sequence[str],
 
 def _column(texts: Sequence[str], delimiter: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Where the numbers of a column stand, and the numbers."""
+    if texts[0] != texts[0].strip():  # a padded column
+        texts = [text.strip() for text in texts]
     with contextlib.suppress(ValueError):
         return np.arange(len(texts)), floats(texts)
     cells = [_value(text.strip(), delimiter) for text in texts]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from itertools import groupby, islice
+from collections.abc import Sequence
+from itertools import islice
 from typing import cast
 
 from sismo.records.types import Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.literals import pairs
-from sismo.sources.objects import add_alike, add_record, is_config
+from sismo.sources.objects import add_record, add_together, is_config
 from sismo.sources.rows import RowBuilder, flatten
 
 NAME = "json-lines"
 COLUMNAR_BYTES = 4 * 1024 * 1024
 """From this size on the columnar reader pays for its import."""
 
-_TOGETHER = 256
-"""Lines that are decoded in one go."""
+_TOGETHER, _FEW = 1024, 8
+"""Lines that are decoded in one go; lines that are added one by one where they cannot be together."""
+_SETTINGS = 3
+"""Rows before which an object may be the configuration of the run."""
 
 
 class JsonLines(Format):
@@ -58,24 +60,23 @@ def read_rows(content: Content) -> Table:
     builder = RowBuilder(NAME)
     lines = (line for line in content.lines() if line.strip())
     while chunk := list(islice(lines, _TOGETHER)):
-        for _, group in groupby(_decoded(chunk) or map(_record, chunk), key=_keys):
-            _add(builder, list(group))
+        _add(builder, _decoded(chunk) or [_record(line) for line in chunk])
     return builder.table()
 
 
-def _keys(record: dict[str, object] | None) -> Collection[str]:
-    return () if record is None else record.keys()
-
-
-def _add(builder: RowBuilder, records: list[dict[str, object] | None]) -> None:
-    """Adds objects that have the same keys; None stands for a line that is none."""
-    first = records[0]
-    if first and len(records) > 1 and not is_config(first) and add_alike(builder, cast("list[dict[str, object]]", records)):
+def _add(builder: RowBuilder, records: Sequence[dict[str, object] | None]) -> None:
+    """Adds objects, together where that is safe; None stands for a line that is none."""
+    if len(records) > _FEW:
+        plain = [record for record in records if record and (builder.n_rows >= _SETTINGS or not is_config(record))]
+        if len(plain) < len(records) or not add_together(builder, plain):
+            half = len(records) // 2
+            _add(builder, records[:half])
+            _add(builder, records[half:])
         return
     for record in records:
         if record is None:
             builder.skipped += 1
-        elif (not add_record(builder, record) and record) or (builder.n_rows < 3 and is_config(record)):
+        elif (not add_record(builder, record) and record) or (builder.n_rows < _SETTINGS and is_config(record)):
             builder.config.update(flatten(record))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import NUMBER, number
+from sismo.sources.cells import Cell, cells_by, group_cell
+from sismo.sources.line import Line
+from sismo.sources.numbers import NUMBER
 
 _BATCH = re.compile(r"\bEpoch\[(\d+)\] Batch \[(?:\d+-)?(\d+)\]\s+Speed:\s*\S+ samples/sec\s+(.*)")
 _EPOCH = re.compile(rf"\bEpoch\[(\d+)\] (Train|Validation)-([\w-]+)=({NUMBER})")
@@ -13,23 +15,20 @@ _PAIR = re.compile(rf"([\w-]+)=({NUMBER})")
 _LOSSES = frozenset({"cross-entropy", "nll-loss", "loss", "mse", "rmse", "mae", "multibox-loss"})
 
 
-def read(line: str, log: TextLog) -> bool:
+def cells(line: str) -> Sequence[Cell]:
     found = _BATCH.search(line)
     if found:
-        row = {_name(key): value for key, text in _PAIR.findall(found[3]) if (value := number(text)) is not None}
-        log.add({"epoch": float(found[1]), "batch": float(found[2])} | row)
-        return True
+        row = [cell._replace(key=_name(cell.key)) for cell in cells_by(_PAIR, line, found.start(3))]
+        return [*group_cell("epoch", found, 1), *group_cell("batch", found, 2), *row]
     found = _EPOCH.search(line)
-    value = number(found[4]) if found else None
-    if found is None or value is None:
-        return False
+    if found is None:
+        return ()
     side = "val" if found[2] == "Validation" else "epoch"
-    log.add({"epoch": float(found[1]), f"{side}/{_name(found[3])}": value})
-    return True
+    return [*group_cell("epoch", found, 1), *group_cell(f"{side}/{_name(found[3])}", found, 4)]
 
 
 def _name(metric: str) -> str:
     return "loss" if metric in _LOSSES else metric
 
 
-LINE = Line("mxnet", "Epoch[0] Batch [20]\tSpeed: 1000.10 samples/sec\taccuracy=0.1\tcross-entropy=2.302585", ("epoch[",), 20, read)
+LINE = Line("mxnet", "Epoch[0] Batch [20]\tSpeed: 1000.10 samples/sec\taccuracy=0.1\tcross-entropy=2.302585", ("epoch[",), 20, cells=cells)
