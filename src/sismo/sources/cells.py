@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,19 @@ class Cell(NamedTuple):
     def multiplied(self, values: NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
         """What the numbers under the cell stand for."""
         return np.rint(values * self.times) if self.times > 1.0 else np.asarray(values * self.times)
+
+
+class Parsed(NamedTuple):
+    """What a line says by itself.
+
+    Attributes:
+        cells: its numbers. word: what else it says, the same on all lines that differ in digits only.
+        drawn: a stretch that is drawn and says nothing, the graphics of a bar.
+    """
+
+    cells: Sequence[Cell]
+    word: str = ""
+    drawn: tuple[int, int] | None = None
 
 
 def row_of(line: str, cells: Iterable[Cell]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sismo.sources.axis import BAR_KEY
-from sismo.sources.cells import Cell, row_of
+from sismo.sources.cells import Cell, Parsed, row_of
 from sismo.sources.rows import RowBuilder
 from sismo.sources.template import Template
 
@@ -53,12 +53,15 @@ class TextLog:
     def fits(self, line: str, template: Template) -> bool:
         """Whether a line is one of this template, and none that it would have to be read together with; then it adds its row."""
         found = template.pattern.fullmatch(line)
-        if found is None or self._awaiting or self.busy:
+        if found is None or self.busy or (self._awaiting and template.settle is None):
             return False
         if template.joins:
             return self._join(template, found)
         for marker in template.markers:
             marker(line, self)
+        if template.settle is not None:
+            template.settle(template.row(found), template.word, self)
+            return True
         row = self.rows.n_rows
         self.rows.n_rows += 1
         if template.bar and self.bar is not None:
@@ -70,12 +73,17 @@ class TextLog:
 
     def take_run(self, text: str, place: int, template: Template) -> tuple[int, int]:
         """Adds the rows of the lines from a place on that fit a template, as ``fits`` does; how many there are, and where they end."""
-        if template.joins or template.markers or self._awaiting or self.busy:
+        if template.joins or template.markers or self.busy or (self._awaiting and template.settle is None):
             return 0, place
         found = template.run(text, place)
         count, row = len(found), self.rows.n_rows
         if not count:
             return 0, place
+        if template.settle is not None:
+            for values in template.rows(found):
+                self.at_line += 1
+                template.settle(values, template.word, self)
+            return count, found[-1].end()
         self.rows.n_rows += count
         self.at_line += count
         if template.bar and self.bar is not None:
@@ -157,6 +165,14 @@ def _no_cells(line: str) -> Sequence[Cell]:
     return ()
 
 
+def _unparsed(line: str) -> Parsed | None:
+    return None
+
+
+def _settle_nothing(row: Mapping[str, float], word: str, log: TextLog) -> None:
+    """Kinds that parse nothing settle nothing."""
+
+
 class Line(NamedTuple):
     """One kind of line.
 
@@ -166,6 +182,8 @@ class Line(NamedTuple):
         order: kinds are asked in this order; the first that takes a line ends it. marker: it only marks, and others see the line as well.
         cells: the numbers of a line that says all by itself, whatever stood before it and whatever its numbers are; none for other lines.
         more: the same for a line that adds to the row above that is still open.
+        parse, settle: what a line says by itself, and what that means after what stood before it: a bar may be drawn twice, a loss stands
+        under a heading. Whatever is parsed is settled, and taken by it. ``settle`` gets the row and the word that were parsed.
         read: adds what any other line says to the log. Returns whether the line was of this kind: False means that no line of this shape
             ever is, None that this one is not here and now.
         bar: rows take the count of the progress bar before them. stays_open: the lines after a row may still add to it.
@@ -181,6 +199,8 @@ class Line(NamedTuple):
     finish: Callable[[TextLog], None] = _nothing
     cells: Callable[[str], Sequence[Cell]] = _no_cells
     more: Callable[[str], Sequence[Cell]] = _no_cells
+    parse: Callable[[str], Parsed | None] = _unparsed
+    settle: Callable[[dict[str, float], str, TextLog], None] = _settle_nothing
     bar: bool = False
     stays_open: bool = False
 
@@ -192,4 +212,10 @@ class Line(NamedTuple):
             log.add(log.with_bar(row) if self.bar else row, open_row=self.stays_open)
             return True
         added = self.more(line)
-        return (log.attach(row_of(line, added)) or None) if added else self.read(line, log)
+        if added:
+            return log.attach(row_of(line, added)) or None
+        parsed = self.parse(line)
+        if parsed is None:
+            return self.read(line, log)
+        self.settle(row_of(line, parsed.cells), parsed.word, log)
+        return True

@@ -16,6 +16,8 @@ from sismo.records.arrow import floats as floats_of
 MANY = 100_000
 """Numbers after which Arrow, which reads them five times as fast, pays for its import."""
 
+_WORTH = 500
+"""Numbers at a time that are worth a call of it."""
 _NAN = float("nan")
 _INF = float("inf")
 
@@ -65,7 +67,7 @@ class _Floats:
         if "_" in joined:  # float() takes 1_000, which no log writes for a number
             raise ValueError("a name, and no number")
         self._seen += len(texts)
-        found = _by_arrow(joined, len(texts)) if self._seen >= MANY else None
+        found = _by_arrow(joined, len(texts)) if self._seen >= MANY and len(texts) >= _WORTH else None
         return np.array([*map(float, texts)], dtype=np.float64) if found is None else found
 
 

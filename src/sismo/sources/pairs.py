@@ -26,10 +26,10 @@ _STAMP = re.compile(r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d
 _AXES = frozenset({"step", "epoch", "batch"})
 
 
-def find_cells(line: str, start: int = 0) -> Iterator[tuple[Cell, Cell | None]]:
-    """The pairs from a place on as cells, each with that of what it is out of, for ``10/47``."""
+def find_cells(line: str, start: int = 0, stop: int | None = None) -> Iterator[tuple[Cell, Cell | None]]:
+    """The pairs in a stretch of a line as cells, each with that of what it is out of, for ``10/47``."""
     end = start
-    for match in _VALUE.finditer(line, start):
+    for match in _VALUE.finditer(line, start, len(line) if stop is None else stop):
         first, end = max(end, match.start() - MAX_KEY), match.end()
         key = _KEY.search(line[first : match.start()].rstrip(_SEPARATORS))
         # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.

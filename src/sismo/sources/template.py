@@ -7,7 +7,7 @@ from it in digits that belong to no name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -19,6 +19,8 @@ from sismo.sources.numbers import floats, number
 TOGETHER = 4096
 """Lines whose numbers are converted in one go."""
 
+_FEW = 16
+"""Lines that are converted faster one by one."""
 MAX_KNOWN = 2000
 _NONE = {ord(digit): None for digit in "0123456789"}
 _PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)")
@@ -41,17 +43,22 @@ class Template:
     Attributes:
         pattern: fits the whole line and its end; its groups are the numbers.
         following: the template that the next line fitted the last time.
-        markers: what else looks at these lines. joins: whether its cells join the open row; the last row that they joined, -1 before.
+        markers: what else looks at these lines. settle, word: see ``Line``; without it the cells are a row as they are.
+        joins: whether its cells join the open row; the last row that they joined, -1 before.
         bar, stays_open: see ``Line``.
     """
 
-    __slots__ = ("_cells", "_commas", "_rows", "_texts", "bar", "following", "joined", "joins", "markers", "pattern", "stays_open")
+    __slots__ = (
+        "_cells", "_commas", "_rows", "_texts", "bar", "following", "joined", "joins", "markers", "pattern", "settle", "stays_open", "word",
+    )  # fmt: skip
 
     def __init__(self, pattern: str, cells: Sequence[Cell], *, commas: bool, joins: bool, bar: bool, stays_open: bool) -> None:
         self.pattern = re.compile(pattern + r"(?:\n|\Z)")
         self.joins, self.bar, self.stays_open = joins, bar, stays_open
         self.joined = -1
         self.markers: Sequence[Callable[..., object]] = ()
+        self.settle: Callable[..., None] | None = None
+        self.word = ""
         self.following: Template = self
         self._cells = cells
         self._commas = commas
@@ -77,6 +84,14 @@ class Template:
         scanner = cast(Any, self.pattern).scanner(text, place)
         return list(iter(scanner.match, None))
 
+    def rows(self, found: Sequence[re.Match[str]]) -> Iterator[dict[str, float]]:
+        """The rows of lines in a row."""
+        if len(found) < _FEW:
+            return map(self.row, found)
+        keys = [cell.key for cell in self._cells]
+        values = self._values([text for one in found for text in one.groups()], len(found))
+        return (dict(zip(keys, row, strict=True)) for row in values.tolist())
+
     def row(self, found: re.Match[str]) -> dict[str, float]:
         """The row of one line."""
         return {cell.key: value for cell, text in zip(self._cells, found.groups(), strict=True) if (value := cell.value(text)) is not None}
@@ -86,12 +101,19 @@ class Template:
         if not self._rows:
             return
         rows = np.array(self._rows, dtype=np.int64)
-        # The pattern has seen to it that every comma stands before three digits.
-        values = floats([text.replace(",", "") for text in self._texts] if self._commas else self._texts).reshape(len(rows), -1)
-        for cell, column in zip(self._cells, values.T, strict=True):
-            store.extend(cell.key, rows, cell.multiplied(column))
+        for cell, column in zip(self._cells, self._values(self._texts, len(rows)).T, strict=True):
+            store.extend(cell.key, rows, column)
         self._rows.clear()
         self._texts.clear()
+
+    def _values(self, texts: Sequence[str], count: int) -> NDArray[np.float64]:
+        """What so many lines say, a line of the table each."""
+        # The pattern has seen to it that every comma stands before three digits.
+        values = floats([text.replace(",", "") for text in texts] if self._commas else texts).reshape(count, -1)
+        for at, cell in enumerate(self._cells):
+            if cell.times != 1.0:
+                values[:, at] = cell.multiplied(values[:, at])
+        return values
 
 
 class Quick:
@@ -118,7 +140,15 @@ class Quick:
         return row_of(text, cells)
 
 
-def template_of(line: str, cells: Sequence[Cell], *, joins: bool = False, bar: bool = False, stays_open: bool = False) -> Template | None:
+def template_of(
+    line: str,
+    cells: Sequence[Cell],
+    *,
+    drawn: tuple[int, int] | None = None,
+    joins: bool = False,
+    bar: bool = False,
+    stays_open: bool = False,
+) -> Template | None:
     """The template that a line gives, or None where digits alone do not tell how lines of its shape are read."""
     kept: dict[str, Cell] = {cell.key: cell for cell in cells if number(line[cell.start : cell.end]) is not None}
     ordered = sorted(kept.values(), key=lambda cell: cell.start)
@@ -130,9 +160,9 @@ def template_of(line: str, cells: Sequence[Cell], *, joins: bool = False, bar: b
         # "12,34" is two numbers and "12,345" one: that depends on how many digits there are.
         if cell.start < at or not _PLAIN.fullmatch(token) or re.match(r",\d", line[cell.end : cell.end + 2]):
             return None
-        parts += [_skeleton(line, at, cell.start, names), "(", _number(token), ")"]
+        parts += [_between(line, at, cell.start, names, drawn), "(", _number(token), ")"]
         at = cell.end
-    parts.append(_skeleton(line, at, len(line), names))
+    parts.append(_between(line, at, len(line), names, drawn))
     commas = any("," in line[cell.start : cell.end] for cell in ordered)
     return Template("".join(parts), ordered, commas=commas, joins=joins, bar=bar, stays_open=stays_open) if ordered else None
 
@@ -145,6 +175,13 @@ def _number(token: str) -> str:
     _, point, _ = thousands[-1].partition(".")
     sign = re.escape(first.rstrip("0123456789"))
     return sign + "[0-9]{1,3}" + ",[0-9]{3}" * len(thousands) + (r"\.[0-9]++" if point else "")
+
+
+def _between(line: str, start: int, end: int, names: Sequence[tuple[int, int]], drawn: tuple[int, int] | None) -> str:
+    """What stands between two numbers as a pattern: of what is drawn, anything that does not end it."""
+    if drawn is None or not start <= drawn[0] <= drawn[1] <= end:
+        return _skeleton(line, start, end, names)
+    return _skeleton(line, start, drawn[0], names) + r"[^|\]\n]*+" + _skeleton(line, drawn[1], end, names)
 
 
 def _skeleton(line: str, start: int, end: int, names: Sequence[tuple[int, int]]) -> str:

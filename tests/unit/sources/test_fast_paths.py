@@ -93,6 +93,7 @@ def test_many_numbers_are_what_single_ones_are(word: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         single = read(["1", word])
         patch.setattr(numbers, "MANY", 1)
+        patch.setattr(numbers, "_WORTH", 1)
         assert read(["1", word]) == ("nan" if word == "nan(ind)" else single)
 
 

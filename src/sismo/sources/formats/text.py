@@ -136,13 +136,18 @@ class _Reader:
                 first = False
 
     def _learn(self, line: str, reader: Line, shape: _Shape) -> None:
-        cells, joins = reader.cells(line), False
+        cells, joins, parsed = reader.cells(line), False, None
         if not cells:
             cells, joins = reader.more(line), True
-        template = template_of(line, cells, joins=joins, bar=reader.bar, stays_open=reader.stays_open) if cells else None
+        if not cells and (parsed := reader.parse(line)) is not None:
+            cells, joins = parsed.cells, False
+        drawn = None if parsed is None else parsed.drawn
+        template = template_of(line, cells, drawn=drawn, joins=joins, bar=reader.bar, stays_open=reader.stays_open) if cells else None
         shape.seen = 0 if template is not None else NEVER
         if template is not None and len(self.log.reading) < MAX_SHAPES:
             template.markers = tuple(marker.read for marker in shape.markers)
+            if parsed is not None:
+                template.settle, template.word = reader.settle, parsed.word
             shape.templates.append(template)
             self.log.reading.append(template)
 

@@ -11,69 +11,79 @@ from dataclasses import dataclass
 from typing import cast
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
+from sismo.sources.cells import Cell, Parsed
 from sismo.sources.keys import is_loss
 from sismo.sources.line import Line, TextLog
-from sismo.sources.pairs import quick_pairs
+from sismo.sources.pairs import find_cells
 
 _BAR = re.compile(
-    r"(?P<head>[^%]*?)(?P<percent>\d+)%\|[^|]*\|\s*(?P<count>\d+)/(?P<total>\d+)\s*\[[^,\]]*(?:,[^,\]]*(?:it|s|batch\w*|step\w*|ex\w*)/\w+)?(?P<post>,[^\]]*)?\](?P<after>.*)"
+    r"(?P<head>[^%]*?)(?P<percent>\d+)%\|(?P<drawn>[^|]*)\|\s*(?P<count>\d+)/(?P<total>\d+)\s*\[[^,\]]*"
+    r"(?:,[^,\]]*(?:it|s|batch\w*|step\w*|ex\w*)/\w+)?(?P<post>,[^\]]*)?\](?P<after>.*)"
 )
 _EPOCH = re.compile(r"epoch[\s:#=]*\[?(\d+)", re.IGNORECASE)
 _LAST_EPOCH = re.compile(r"^\W*(\d+)\s*/\s*(\d+)\b")
 _HELD_OUT = re.compile(r"\b(?:val|valid|validation|validating|eval|evaluating|test|testing)\b", re.IGNORECASE)
+_NAMED, _COUNT, _TOTAL = "@epoch", "@count", "@total"
 
 
 @dataclass(slots=True)
 class _Seen:
     count: float = -1.0
     total: float = 0.0
-    post: str = ""
+    post: tuple[tuple[str, float | None], ...] = ()
     step: float = -1.0
     epoch: float = 0.0
 
 
-def read(line: str, log: TextLog) -> bool:
+def parse(line: str) -> Parsed | None:
     found = _BAR.search(line)
     if not found:
-        return False
-    post = (found["post"] or "").strip(", ") or found["after"].strip(" :,|")
-    values = quick_pairs(post)
-    if not any(is_loss(key) for key in values):
-        return False
-    head, count, total = found["head"], float(found["count"]), float(found["total"])
-    held_out = bool(_HELD_OUT.search(head))
-    seen = cast("_Seen", log.memo.setdefault(f"tqdm-{'val' if held_out else 'train'}", _Seen()))
-    epoch = _epoch(head, count, total, seen, log)
-    if held_out:
+        return None
+    group = "post" if (found["post"] or "").strip(", ") else "after"
+    first = found.start(group) + len(found[group]) - len(found[group].lstrip(" :,|"))
+    values = [cell for cell, _ in find_cells(line, first, found.end(group))]
+    if not any(is_loss(cell.key) for cell in values):
+        return None
+    head = found["head"]
+    named = _EPOCH.search(line, *found.span("head")) or _LAST_EPOCH.match(head)
+    place = [Cell(key, *found.span(name)) for key, name in ((_COUNT, "count"), (_TOTAL, "total"))]
+    if named:
+        at = named.start(1) if named.string is line else found.start("head") + named.start(1)
+        place.append(Cell(_NAMED, at, at + len(named[1])))
+    return Parsed([*place, *values], "val" if _HELD_OUT.search(head) else "train", found.span("drawn"))
+
+
+def settle(row: dict[str, float], side: str, log: TextLog) -> None:
+    count, total, named = row.pop(_COUNT), row.pop(_TOTAL), row.pop(_NAMED, None)
+    post = tuple([(key, None if math.isnan(value) else value) for key, value in row.items()])
+    seen = cast("_Seen", log.memo.setdefault(f"tqdm-{side}", _Seen()))
+    epoch = named if named is not None else _epoch(count, seen, log)
+    if side == "val":
         # Only the end of an evaluation bar is a result; the rest are running means.
         if count == total and (epoch, post) != (seen.epoch, seen.post):
-            log.add({"epoch": epoch} | {f"val/{key}": value for key, value in values.items()})
+            log.add({"epoch": epoch} | {f"val/{key}": value for key, value in row.items()})
             seen.epoch, seen.post = epoch, post
-        return True
+        return
     fresh = epoch != seen.epoch or count < seen.count
     # The same NaN at a later count is a later NaN; the same number may be the old one, drawn again.
-    lost = count > seen.count and not all(map(math.isfinite, values.values()))
+    lost = count > seen.count and not all(map(math.isfinite, row.values()))
     if not fresh and post == seen.post and not lost:
         seen.count = count
-        return True
+        return
     step = count if fresh else max(count, seen.step + 1)
     if not fresh and count > seen.step + 1 and count == total:
         step = count
     seen.count, seen.total, seen.post, seen.step, seen.epoch = count, total, post, step, epoch
-    log.add({"epoch": epoch, "batch": step, EPOCH_LENGTH_KEY: total} | values)
-    return True
+    log.add({"epoch": epoch, "batch": step, EPOCH_LENGTH_KEY: total} | row)
 
 
-def _epoch(head: str, count: float, total: float, seen: _Seen, log: TextLog) -> float:
-    """The epoch that a bar names; without a name, bars of the same length that start again count up."""
-    named = _EPOCH.search(head) or _LAST_EPOCH.search(head)
-    if named:
-        return float(named[1])
+def _epoch(count: float, seen: _Seen, log: TextLog) -> float:
+    """The epoch of a bar that names none: that of the heading above, or bars of the same length that start again count up."""
     if log.epoch is not None:
         return log.epoch
     return seen.epoch + 1 if count < seen.count else seen.epoch
 
 
 LINE = Line(
-    "tqdm", "Epoch 1:  48%|####8     | 223/469 [00:10<00:10, 24.27it/s, loss=4.1634]", ("it/s", "s/it", "batch/s", "step/s", "?"), 15, read
-)
+    "tqdm", "Epoch 1:  48%|####8     | 223/469 [00:10<00:10, 24.27it/s, loss=4.1634]", ("it/s", "s/it", "batch/s", "step/s", "?"), 15,
+    parse=parse, settle=settle)  # fmt: skip
