@@ -216,7 +216,8 @@ def _weight_norm(up: bool) -> Callable[[View], Observation]:
             ratio = values / np.where(earlier > 0, earlier, math.nan)
             hits = np.nonzero((steps >= 500) & (ratio > factor if up else ratio < 1 / factor))[0]
             if hits.size:
-                return present(int(steps[hits[0]]), channel=series.channel, ratio=float(ratio[hits[0]]), group=series.channel)
+                end = int(steps[hits[0]])
+                return present(end - 200, end, channel=series.channel, ratio=float(ratio[hits[0]]), group=series.channel)
         return absent("weight_norm")
 
     return _members("weight_norm", rule)
@@ -339,8 +340,8 @@ DETECTORS = (
     _seen("heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="dead-heads-share"), "{count} of {total} attention heads look at a single key (entropy {value:.2f} of log(visible))", "{count} of {total} heads look at a single key", _DEAD_HEAD, _HEADS),
     _seen("heads-die-in-the-run", "head_entropy", _members("head_entropy", _heads_die), "{count} of {total} attention heads were alive at the first step and look at a single key from step {start} on", "no heads died in the run", _DEAD_HEAD, _HEADS),
     _seen("attention-logits-large", "head_max_logit", _members("head_max_logit", _logits_grow), "an attention logit of {worst} grows from {first:.3g} to {value:.4g}", "no attention logit grows past 100", _LOGIT),
-    _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm doubles in 200 steps", _WEIGHTS),
-    _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {start}", "no group's weight norm halves in 200 steps", _WEIGHTS),
+    _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {end}", "no group's weight norm doubles in 200 steps", _WEIGHTS),
+    _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {end}", "no group's weight norm halves in 200 steps", _WEIGHTS),
     _seen("update-is-zero", "update_ratio", _unchanged, "{group} is not changed by any step ({count} such groups)", "every group is updated"),
     _seen("update-too-large", "update_ratio", _late_share_over("update_ratio", "update-ratio-high", above=True), "the update of {worst} is {value:.2g} of its weights", "updates are small against the weights", _UPDATE),
     _seen("update-under-rounding", "update_ratio", _late_share_over("update_ratio", "update-ratio-bf16", above=False, share="dead-heads-share"), "updates of {count} of {total} groups are under half a unit in the last place of bf16", "updates are large enough for bf16", _ROUNDING),
