@@ -35,6 +35,14 @@ def noise(values: NDArray[np.float64]) -> float:
     return median(np.abs(np.diff(values))) * _MAD_TO_SIGMA / 2**0.5
 
 
+def wander(levels: NDArray[np.float64]) -> float:
+    """Standard deviation of the levels of stretches that follow each other, a trend taken off; noise with a memory shows in it.
+
+    From second differences, which have six times the variance of what they are taken of. 0.0 with fewer than 4 levels.
+    """
+    return median(np.abs(np.diff(levels, 2))) * _MAD_TO_SIGMA / 6**0.5 if levels.size >= 4 else 0.0
+
+
 def head(series: Series, rows: int) -> NDArray[np.float64]:
     """The first rows."""
     return series.values[:rows]

@@ -48,6 +48,8 @@ def _val_falls_in_window(view: View) -> Observation:
         return unknown(LOSS_VAL)
     if trend is None:
         return unknown("200 steps of loss")
+    if trend.rise <= 0:
+        return absent(LOSS_VAL)
     inside = val.values[(val.steps >= trend.start) & (val.steps <= trend.end)]
     if inside.size < 2:
         return unknown("two evaluations after step {at}", at=trend.start)

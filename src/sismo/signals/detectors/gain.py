@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
-from sismo.signals.levels import level, noise
+from sismo.signals.levels import level, noise, wander
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -36,7 +36,7 @@ def _lost(view: View) -> Observation:
     parts = np.array([level(part) for part in np.array_split(loss.values, _PARTS)])
     best = int(np.argmin(parts))
     gained, undone = float(parts[0] - parts[best]), float(parts[-2:].min() - parts[best])
-    rough = noise(loss.values)
+    rough = max(noise(loss.values), wander(parts))
     share = view.limit("gain-lost") * (0.5 if mann_kendall(parts[best:]) >= _STEADY else 1.0)
     if best >= _PARTS - 2 or gained <= 6 * rough or undone <= max(share * gained, 6 * rough):
         return absent(LOSS_TRAIN)

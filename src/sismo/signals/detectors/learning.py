@@ -11,8 +11,7 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
 from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, language_sign, names
-from sismo.signals.levels import end_level, level, noise
-from sismo.signals.rolling import TO_SIGMA
+from sismo.signals.levels import end_level, level, noise, wander
 from sismo.signals.trend import Trend, block_means, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -84,14 +83,13 @@ def _is_real(view: View, loss: Series, trend: Trend) -> bool:
 def _drift(earlier: np.ndarray, quarter: int) -> float:
     """What the difference of two levels may come to by noise that has a memory, at p = 0.0005: from the rows before, in stretches as long.
 
-    The second difference of three levels knows no trend, and has six times the variance of each. 0 where there are fewer than six levels.
+    0 where there are fewer than ten levels.
     """
     count = min(20, earlier.size // quarter)
-    if count < 6:
+    if count < 10:
         return 0.0
     levels = np.array([level(part) for part in earlier[earlier.size - count * quarter :].reshape(count, quarter)])
-    spread = TO_SIGMA * level(np.abs(np.diff(levels, 2))) / 6**0.5
-    return _SPARSE_Z * widening(_SPARSE_Z, count // 2) * 2**0.5 * spread
+    return _SPARSE_Z * widening(_SPARSE_Z, count // 2) * 2**0.5 * wander(levels)
 
 
 def _largest_lift(loss: Series, rows: int) -> float:
@@ -260,7 +258,7 @@ def _multiplied(values: np.ndarray) -> float:
     """Standard deviation of the logarithms from row to row, exponential growth taken off; 0 for fewer than 8 rows, or where one is not over 0."""
     if values.size < 8 or not float(values.min()) > 0:
         return 0.0
-    return TO_SIGMA * level(np.abs(np.diff(np.log(values), 2))) / 6**0.5
+    return wander(np.log(values))
 
 
 def _leaps_in_short(view: View) -> Observation:

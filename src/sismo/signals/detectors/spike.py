@@ -152,7 +152,7 @@ def _persistent(view: View) -> Observation:
 
 
 def _val_unmoved(view: View) -> Observation:
-    """After a jump that stays, the evaluations are not above the last one before it: other data, not a worse model."""
+    """After a jump that stays, or heals late, the evaluations are not above the last one before it: other data, not a worse model."""
     return _val_at(view, lambda earlier, later: float(later.max()) <= 1.02 * earlier)
 
 
@@ -166,7 +166,7 @@ def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observatio
     spike = _judged(view)
     if isinstance(spike, Observation):
         return spike
-    if spike.recovered or _back_late(view, spike) is not None:
+    if spike.recovered:
         return absent(LOSS_VAL)
     val = view.finite(LOSS_VAL)
     if val is None:
@@ -179,7 +179,7 @@ def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observatio
 
 
 def _large(view: View) -> Observation:
-    """Far outside any tail: three times what the noise of this run reaches, over several rows; or six times, in one.
+    """Far outside any tail, and soon over: three times what the noise of this run reaches, over several rows; or six times, in one.
 
     Not where the gradient norm is logged and did not move: an update has not seen it. And not where others came near it: then the run does
     that now and then.
@@ -187,7 +187,7 @@ def _large(view: View) -> Observation:
     spike = _judged(view)
     if isinstance(spike, Observation):
         return spike
-    if _norm_at(view).state is State.ABSENT:
+    if _norm_at(view).state is State.ABSENT or _back_late(view, spike) is not None:
         return absent(LOSS_TRAIN)
     others = sorted((other.z for other in view.spikes(LOSS_TRAIN) if other.start != spike.start), reverse=True)
     alone = len(others) < _OFTEN or spike.z >= _APART * others[1]

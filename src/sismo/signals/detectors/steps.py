@@ -10,7 +10,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_CARRIED, LOSS_TRAIN, LR
 from sismo.records.types import Series
-from sismo.signals.levels import finite, level, noise
+from sismo.signals.levels import finite, level, noise, wander
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -51,7 +51,7 @@ def _best_before_peak(view: View) -> Observation:
     if before < 1 or before > _EARLY * _PARTS or after - before < _TOP:
         return absent(LR)
     best, top = int(np.argmin(parts[:before])), parts[before:after]
-    rough = noise(loss.values) / (len(loss) / _PARTS) ** 0.5
+    rough = max(noise(loss.values) / (len(loss) / _PARTS) ** 0.5, wander(parts))
     room = max(0.05 * abs(float(parts[best])), 6 * rough)
     lost = min(float(top[:_TOP].min()), level(top)) - float(parts[best])
     step = ends[best]
