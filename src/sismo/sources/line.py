@@ -26,7 +26,8 @@ class TextLog:
     Attributes:
         rows: the rows. memo: what a kind remembers between lines, by its name. epoch: the last ``Epoch 3/10`` heading, or None.
         bar: count and total of the main progress bar (the one with the largest total), or None. at_line: number of the current line.
-        busy: kinds that are inside something, and may take any line. reading: the templates that lines are read by.
+        busy: kinds that are inside something, and may take any line. headings: the names of columns that hold for a kind that is busy.
+        reading: the templates that lines are read by.
     """
 
     def __init__(self, source: str) -> None:
@@ -36,6 +37,7 @@ class TextLog:
         self.bar: tuple[float, float] | None = None
         self.at_line = 0
         self.busy: set[str] = set()
+        self.headings: dict[str, list[str]] = {}
         self.reading: list[Template] = []
         self._open_row = -1
         self._open_line = -1
@@ -52,8 +54,8 @@ class TextLog:
 
     def fits(self, line: str, template: Template) -> bool:
         """Whether a line is one of this template, and none that it would have to be read together with; then it adds its row."""
-        found = template.pattern.fullmatch(line)
-        if found is None or self.busy or (self._awaiting and template.settle is None):
+        found = template.pattern.fullmatch(line) if self._holds(template) else None
+        if found is None:
             return False
         if template.joins:
             return self._join(template, found)
@@ -73,7 +75,7 @@ class TextLog:
 
     def take_run(self, text: str, place: int, template: Template) -> tuple[int, int]:
         """Adds the rows of the lines from a place on that fit a template, as ``fits`` does; how many there are, and where they end."""
-        if template.joins or template.markers or self.busy or (self._awaiting and template.settle is None):
+        if template.joins or template.markers or not self._holds(template):
             return 0, place
         found = template.run(text, place)
         count, row = len(found), self.rows.n_rows
@@ -92,6 +94,22 @@ class TextLog:
             template.flush(self.rows)
         self._open_row, self._open_line = (row + count - 1, self.at_line) if template.stays_open else (-1, -1)
         return count, found[-1].end()
+
+    def _holds(self, template: Template) -> bool:
+        """Whether lines would be read as those were from which the template was learned."""
+        if self.headings != template.headings or self.busy != template.headings.keys():
+            return False
+        return template.settle is not None or not self._awaiting
+
+    def open_heading(self, kind: str, names: list[str]) -> None:
+        """From here on lines are those of a table with these columns."""
+        self.headings[kind] = names
+        self.busy.add(kind)
+
+    def close_heading(self, kind: str) -> None:
+        """Ends the table of a kind, if one is open."""
+        self.headings.pop(kind, None)
+        self.busy.discard(kind)
 
     def _join(self, template: Template, found: re.Match[str]) -> bool:
         row = self._open_row
@@ -165,6 +183,10 @@ def _no_cells(line: str) -> Sequence[Cell]:
     return ()
 
 
+def _no_columns(line: str, names: Sequence[str]) -> Sequence[Cell]:
+    return ()
+
+
 def _unparsed(line: str) -> Parsed | None:
     return None
 
@@ -182,6 +204,7 @@ class Line(NamedTuple):
         order: kinds are asked in this order; the first that takes a line ends it. marker: it only marks, and others see the line as well.
         cells: the numbers of a line that says all by itself, whatever stood before it and whatever its numbers are; none for other lines.
         more: the same for a line that adds to the row above that is still open.
+        under: the numbers of a line that is a row under the names of columns (``TextLog.open_heading``).
         parse, settle: what a line says by itself, and what that means after what stood before it: a bar may be drawn twice, a loss stands
         under a heading. Whatever is parsed is settled, and taken by it. ``settle`` gets the row and the word that were parsed.
         read: adds what any other line says to the log. Returns whether the line was of this kind: False means that no line of this shape
@@ -199,6 +222,7 @@ class Line(NamedTuple):
     finish: Callable[[TextLog], None] = _nothing
     cells: Callable[[str], Sequence[Cell]] = _no_cells
     more: Callable[[str], Sequence[Cell]] = _no_cells
+    under: Callable[[str, Sequence[str]], Sequence[Cell]] = _no_columns
     parse: Callable[[str], Parsed | None] = _unparsed
     settle: Callable[[dict[str, float], str, TextLog], None] = _settle_nothing
     bar: bool = False
@@ -206,7 +230,8 @@ class Line(NamedTuple):
 
     def take(self, line: str, log: TextLog) -> bool | None:
         """Reads a line in either way; returns what ``read`` does."""
-        cells = self.cells(line)
+        names = log.headings.get(self.name)
+        cells = self.cells(line) if names is None else self.under(line, names)
         row = row_of(line, cells) if cells else None
         if row:
             log.add(log.with_bar(row) if self.bar else row, open_row=self.stays_open)

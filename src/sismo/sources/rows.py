@@ -30,6 +30,7 @@ class RowBuilder:
         self.notes: list[Note] = []
         self.skipped = 0
         self._cells: dict[str, tuple[array[int], array[float]]] = {}
+        self._latest: dict[str, int] = {}
         self._refused: set[str] = set()
 
     def add(self, values: Mapping[str, float]) -> int:
@@ -37,7 +38,10 @@ class RowBuilder:
         row = self.n_rows
         self.n_rows += 1
         for key, value in values.items():
-            self.put(row, key, value)
+            cells = self._cells.get(key) or self._cells_of(key)
+            if cells is not None:
+                cells[0].append(row)
+                cells[1].append(value)
         return row
 
     def put(self, row: int, key: str, value: float) -> None:
@@ -51,6 +55,7 @@ class RowBuilder:
         """Sets one key of many rows that exist."""
         cells = self._cells_of(key) if rows.size else None
         if cells is not None:
+            self._latest[key] = max(self._last(key), int(rows.max()))
             cells[0].frombytes(rows.tobytes())
             cells[1].frombytes(values.tobytes())
 
@@ -65,8 +70,13 @@ class RowBuilder:
 
     def has(self, row: int, key: str) -> bool:
         """Whether the row has this key; cheap only for the last rows."""
+        last = self._last(key)
+        return row == last or (row < last and row in self._cells[key][0])
+
+    def _last(self, key: str) -> int:
+        """The last row that has a key, -1 for none. Rows that are set together may come after later ones."""
         cells = self._cells.get(key)
-        return cells is not None and bool(cells[0]) and (cells[0][-1] == row or (row < cells[0][-1] and row in cells[0]))
+        return max(cells[0][-1], self._latest.get(key, -1)) if cells is not None and cells[0] else -1
 
     def clear(self, row: int) -> None:
         """Empties a row; the row itself stays, so that marks keep their places."""

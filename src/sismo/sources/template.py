@@ -7,7 +7,7 @@ from it in digits that belong to no name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -44,12 +44,13 @@ class Template:
         pattern: fits the whole line and its end; its groups are the numbers.
         following: the template that the next line fitted the last time.
         markers: what else looks at these lines. settle, word: see ``Line``; without it the cells are a row as they are.
-        joins: whether its cells join the open row; the last row that they joined, -1 before.
+        headings: the columns that held for it. joins: whether its cells join the open row; the last row that they joined, -1 before.
         bar, stays_open: see ``Line``.
     """
 
     __slots__ = (
-        "_cells", "_commas", "_rows", "_texts", "bar", "following", "joined", "joins", "markers", "pattern", "settle", "stays_open", "word",
+        "_cells", "_commas", "_rows", "_texts", "bar", "following", "headings", "joined",
+        "joins", "markers", "pattern", "settle", "stays_open", "word",
     )  # fmt: skip
 
     def __init__(self, pattern: str, cells: Sequence[Cell], *, commas: bool, joins: bool, bar: bool, stays_open: bool) -> None:
@@ -59,6 +60,7 @@ class Template:
         self.markers: Sequence[Callable[..., object]] = ()
         self.settle: Callable[..., None] | None = None
         self.word = ""
+        self.headings: Mapping[str, Sequence[str]] = {}
         self.following: Template = self
         self._cells = cells
         self._commas = commas

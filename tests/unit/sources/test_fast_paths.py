@@ -144,3 +144,14 @@ def test_lines_read_by_template_give_what_they_give_one_by_one(runs: Sequence[tu
         patch.setattr(text, "_TOGETHER", together)
         fast = text.Text().read(Lines(lines))
     assert seen(fast) == seen(single)
+
+
+def test_a_norm_below_the_last_row_that_was_read_by_template_finds_it() -> None:
+    """Templates hand over their rows in turns: the last row of the log is not the last that was set."""
+    rows = [f"step={step} loss=2 grad_norm={'1' if step % 5 else '-1'}" for step in range(40)]
+    (table,) = text.Text().read(Lines([*rows, "step 40 loss 2", "grad_norm=5", "lr=1"]))
+    assert isinstance(table, Table)
+    assert table.columns["grad_norm"].values[-1] == 5
+    (table,) = text.Text().read(Lines([*rows[:-1], "step=39 loss=2 grad_norm=1", "lr=1 grad_norm=7"]))
+    assert isinstance(table, Table)
+    assert table.columns["grad_norm"].values[-1] == 1

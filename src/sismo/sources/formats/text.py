@@ -127,7 +127,7 @@ class _Reader:
             taken = reader.take(line, log)
             if taken:
                 shape.seen += 1
-                if first and shape.seen >= LEARN_AFTER and not log.busy and len(shape.templates) < MAX_TEMPLATES:
+                if first and shape.seen >= LEARN_AFTER and log.busy == log.headings.keys() and len(shape.templates) < MAX_TEMPLATES:
                     self._learn(line, reader, shape)
                 return
             if taken is False:
@@ -136,7 +136,8 @@ class _Reader:
                 first = False
 
     def _learn(self, line: str, reader: Line, shape: _Shape) -> None:
-        cells, joins, parsed = reader.cells(line), False, None
+        names = self.log.headings.get(reader.name)
+        cells, joins, parsed = reader.cells(line) if names is None else reader.under(line, names), False, None
         if not cells:
             cells, joins = reader.more(line), True
         if not cells and (parsed := reader.parse(line)) is not None:
@@ -146,6 +147,7 @@ class _Reader:
         shape.seen = 0 if template is not None else NEVER
         if template is not None and len(self.log.reading) < MAX_SHAPES:
             template.markers = tuple(marker.read for marker in shape.markers)
+            template.headings = dict(self.log.headings)
             if parsed is not None:
                 template.settle, template.word = reader.settle, parsed.word
             shape.templates.append(template)

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import re
-from typing import cast
+from collections.abc import Sequence
 
+from sismo.sources.cells import Cell
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import number
 
 _BARE = re.compile(r"[A-Za-z][\w./-]*")
+_WORD = re.compile(r"\S+")
+
+
+def under(line: str, names: Sequence[str]) -> Sequence[Cell]:
+    words = [found.span() for found in _WORD.finditer(line)]
+    if len(words) != len(names) or any(number(line[start:end]) is None for start, end in words):
+        return ()
+    return [Cell(name, start, end) for name, (start, end) in zip(names, words, strict=True)]
 
 
 def read(line: str, log: TextLog) -> bool:
-    names = cast("list[str] | None", log.memo.get("columns"))
-    if names is not None:
-        cells = line.split()
-        row = {name: value for name, cell in zip(names, cells, strict=False) if (value := number(cell)) is not None}
-        if len(cells) == len(names) == len(row):
-            log.add(row)
-            return True
-        del log.memo["columns"]
-        log.busy.discard("columns")
+    log.close_heading("columns")
     first, _, _ = line.lstrip("# ").partition(" ")
     if meaning(first).role not in ("step", "epoch", "batch"):
         return False
     words = line.lstrip("# ").split(" ")
     if all(_BARE.fullmatch(word) for word in words) and any(is_loss(word) for word in words):
-        log.memo["columns"] = words
-        log.busy.add("columns")
+        log.open_heading("columns", words)
         return True
     return False
 
 
-LINE = Line("columns", "# step loss lr then 100 2.31 0.0003", (" ",), 89, read)
+LINE = Line("columns", "# step loss lr then 100 2.31 0.0003", (" ",), 89, read, under=under)

@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
-from sismo.sources.cells import Cell, group_cell, row_of
+from sismo.sources.cells import Cell, Parsed, group_cell
 from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import find_cells
 
 _EPOCH = re.compile(r"\bEpoch\s*(?:\((\w+)\))?\s*\[\s*(\d+)\]\s*\[\s*(\d+)/\s*(\d+)\]\s*(.*)")
 _ITER = re.compile(r"\bIter\s*(?:\((\w+)\))?\s*\[\s*(\d+)/\s*(\d+)\]\s*(.*)")
+
+_COUNT, _TOTAL = "@count", "@total"
 
 
 def cells(line: str) -> Sequence[Cell]:
@@ -26,16 +28,22 @@ def cells(line: str) -> Sequence[Cell]:
     return place + _values(line, found.start(len(names) + 2), "")
 
 
-def read(line: str, log: TextLog) -> bool:
+def parse(line: str) -> Parsed | None:
+    """A line of an evaluation, or a bare one."""
     found = _EPOCH.search(line)
-    epoch, counts, rest = ({"epoch": float(found[2])}, found.groups()[2:4], 5) if found else ({}, (), 4)
-    found = found or _ITER.search(line)
+    names = ("epoch", _COUNT, _TOTAL)
     if found is None:
-        return False
-    counts = counts or found.groups()[1:3]
-    if counts[0] == counts[1] and (values := row_of(line, _values(line, found.start(rest), f"{found[1]}/"))):
-        log.add(epoch | values)
-    return True
+        found, names = _ITER.search(line), (_COUNT, _TOTAL)
+    if found is None:
+        return None
+    place = [cell for group, name in enumerate(names, 2) for cell in group_cell(name, found, group)]
+    return Parsed(place + _values(line, found.start(len(names) + 2), f"{found[1]}/"))
+
+
+def settle(row: dict[str, float], _: str, log: TextLog) -> None:
+    count, total = row.pop(_COUNT), row.pop(_TOTAL)
+    if count == total and row.keys() != {"epoch"}:
+        log.add(row)
 
 
 def _values(line: str, start: int, prefix: str) -> list[Cell]:
@@ -43,5 +51,5 @@ def _values(line: str, start: int, prefix: str) -> list[Cell]:
     return [cell._replace(key=prefix + cell.key) for cell in named]
 
 
-LINE = Line("mmengine", "Epoch(train)   [1][2/6]  lr: 2.1e-04  eta: 4:30:58  time: 9.04  loss: 0.422", ("epoch", "iter"), 20, read,
-            cells=cells)  # fmt: skip
+LINE = Line("mmengine", "Epoch(train)   [1][2/6]  lr: 2.1e-04  eta: 4:30:58  time: 9.04  loss: 0.422", ("epoch", "iter"), 20,
+            cells=cells, parse=parse, settle=settle)  # fmt: skip

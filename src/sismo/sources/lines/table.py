@@ -3,45 +3,59 @@
 from __future__ import annotations
 
 import re
-from typing import cast
+from collections.abc import Sequence
 
+from sismo.sources.cells import Cell
 from sismo.sources.keys import is_loss
 from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import number
+from sismo.sources.numbers import NUMBER, number
 
 _GAP = re.compile(r"\s{2,}|\t")
+_BAR = re.compile(r"\s*\|\s*")
+_NUMBER = re.compile(NUMBER)
 _NO_NAME = re.compile(r"[=:{}\[\];,]|\d\.\d|\s\d+$|^\d")
 _RULE = re.compile(r"^[\s|:+=-]+$")
 
 
+def under(line: str, names: Sequence[str]) -> Sequence[Cell]:
+    """The numbers of a row; none when hardly any cell is one. "No log" is how Hugging Face prints a missing loss."""
+    places = _places(line)
+    found = [
+        Cell(name, start, start + numeral.end())
+        for name, (start, end) in zip(names, places, strict=False)
+        if number(line[start:end]) is not None and (numeral := _NUMBER.match(line[start:end]))
+    ]
+    return found if len(places) == len(names) and 2 * len(found) >= len(places) else ()
+
+
 def read(line: str, log: TextLog) -> bool:
-    names = cast("list[str] | None", log.memo.get("table"))
-    cells = _cells(line)
-    if names is not None:
+    if "table" in log.headings:
         if _RULE.match(line):
             return True
-        if len(cells) == len(names) and (row := _row(names, cells)):
-            log.add(row)
-            return True
-        log.memo.pop("table")
-        log.busy.discard("table")
+        log.close_heading("table")
+    cells = [line[start:end] for start, end in _places(line)]
     if len(cells) > 1 and any(is_loss(cell) for cell in cells) and not any(_NO_NAME.search(cell) or len(cell) > 40 for cell in cells):
-        log.memo["table"] = cells
-        log.busy.add("table")
+        log.open_heading("table", cells)
         return True
     return False
 
 
-def _cells(line: str) -> list[str]:
-    text = line.strip()
-    parts = text.strip("|").split("|") if text.startswith("|") else _GAP.split(text)
-    return [part.strip() for part in parts]
+def _places(line: str) -> list[tuple[int, int]]:
+    """Where the cells of a line stand."""
+    gap, (at, end) = _GAP, _stripped(line, 0, len(line), None)
+    if line.startswith("|", at):
+        gap, (at, end) = _BAR, _stripped(line, *_stripped(line, at, end, "|"), None)
+    places: list[tuple[int, int]] = []
+    for found in gap.finditer(line, at, end):
+        places.append((at, found.start()))
+        at = found.end()
+    return [*places, (at, end)]
 
 
-def _row(names: list[str], cells: list[str]) -> dict[str, float]:
-    """The numbers of a row; empty when hardly any cell is one. "No log" is how Hugging Face prints a missing loss."""
-    row = {name: value for name, cell in zip(names, cells, strict=True) if (value := number(cell)) is not None}
-    return row if 2 * len(row) >= len(cells) else {}
+def _stripped(line: str, start: int, end: int, edge: str | None) -> tuple[int, int]:
+    """The stretch without these letters, or blanks, at either side."""
+    at = end - len(line[start:end].lstrip(edge))
+    return at, at + len(line[at:end].rstrip(edge))
 
 
-LINE = Line("table", "| Step | Training Loss | then | 500 | 2.1 |", ("|", "  ", "\t"), 88, read)
+LINE = Line("table", "| Step | Training Loss | then | 500 | 2.1 |", ("|", "  ", "\t"), 88, read, under=under)
