@@ -1,6 +1,6 @@
 """Thirty logs with their truth, drawn for the tests: a fault (or none) in the numbers, in the log of some trainer.
 
-Nothing here knows how logs are read: curves are drawn from formulas, and the writers in ``support.trainers`` print them.
+Nothing here knows how logs are read: curves are drawn from formulas, and the writers in ``sismo.bench.trainers`` print them.
 """
 
 # ruff: noqa: E501 - lines of logs are as long as they are
@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from support.trainers import ALL, Row
+from sismo.bench.trainers import ALL, Row
 
 NAN = float("nan")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.trainers import ALL, Row, Trainer
 
+from sismo.bench.trainers import ALL, Row, Trainer
 from sismo.records.types import Run
 from sismo.sources import load
 from sismo.sources.base import Column, Table

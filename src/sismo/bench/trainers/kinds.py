@@ -1,4 +1,4 @@
-"""What a trainer's log is in these tests: how it writes rows, and what of them a reader can know."""
+"""What the log of a trainer is here: how it writes rows, and what of them a reader can know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keras, Lightning, Composer, boosting and what people write themselves. Every log was written for these tests."""
+"""Keras, Lightning, Composer, boosting and what people write themselves. Every log is written here, in the shape that the trainer prints."""
 
 # ruff: noqa: E501 - lines of logs are as long as they are
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from support.trainers.kinds import Row, bar, trainer
+from sismo.bench.trainers.kinds import Row, bar, trainer
 
 
 @trainer("keras-3", has="loss/train")

@@ -1,11 +1,11 @@
-"""Trainers of speech and translation models. Every log was written for these tests in the shape that the trainer prints."""
+"""Trainers of speech and translation models. Every log is written here, in the shape that the trainer prints."""
 
 # ruff: noqa: E501 - lines of logs are as long as they are
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from support.trainers.kinds import PER_EPOCH, Row, trainer
+from sismo.bench.trainers.kinds import PER_EPOCH, Row, trainer
 
 
 @trainer("espnet", first=20, every=20, has="loss/train loss/val grad_norm/pre")

@@ -1,4 +1,4 @@
-"""Trainers of vision models. Every log was written for these tests in the shape that the trainer prints."""
+"""Trainers of vision models. Every log is written here, in the shape that the trainer prints."""
 
 # ruff: noqa: E501 - lines of logs are as long as they are
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from support.trainers.kinds import PER_EPOCH, Row, bar, trainer
+from sismo.bench.trainers.kinds import PER_EPOCH, Row, bar, trainer
 
 _RULE = "#" * 70
 
