@@ -239,8 +239,17 @@ def test_a_run_goes_on_bit_for_bit_from_its_checkpoint(tmp_path: Path) -> None:
     assert digest(model, optimizer, done) == digest(whole_model, whole, losses)
     run = read_run(tmp_path)
     assert run.series["loss/train"].steps.tolist() == list(range(10))
-    assert [event.data["after"] for event in run.events_of("resume")] == [5]
+    assert [(event.step, event.data["after"]) for event in run.events_of("resume")] == [(6, 5)]
     assert len(run.events_of("checkpoint")) == 3
+
+
+def test_a_run_that_goes_back_to_a_checkpoint_has_its_seam_there(tmp_path: Path) -> None:
+    model, optimizer = build()
+    for first in (None, 3):
+        with Recorder(model, optimizer, tmp_path, first_step=first) as recorder:
+            for tokens in batches(6):
+                step_of(model, optimizer, tokens, recorder)
+    assert [(event.step, event.data["after"]) for event in read_run(tmp_path).events_of("resume")] == [(3, 5)]
 
 
 def step_of(model: nn.Module, optimizer: torch.optim.Optimizer, tokens: torch.Tensor, recorder: Recorder) -> torch.Tensor:

@@ -55,11 +55,13 @@ class Journal:
         last = _last_step(path)
         self.next_step = last + 1 if last is not None else 0
         self._writer = RunWriter(path, header) if ranks.rank == 0 else None
-        if last is not None:
-            self.happened(self.next_step, "resume", {"after": last})
+        self._seam = last
 
     def send(self, step: int, draft: Draft, ids: Sequence[object] | None, checksum: Tensor | None) -> None:
         """Takes the draft of a step, and writes the rows of all steps that are complete."""
+        if self._seam is not None:  # which step a run goes on at is known when it does: it may go back to a checkpoint
+            self.happened(step, "resume", {"after": self._seam})
+            self._seam = None
         pieces = draft.pieces()
         if ids is not None:
             self._ids.append((step, list(ids)))

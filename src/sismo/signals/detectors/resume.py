@@ -6,12 +6,15 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LR
 from sismo.records.types import Event
-from sismo.signals.levels import after, before, level, noise
+from sismo.signals.levels import after, before, finite, level, noise
 from sismo.signals.rolling import median_of_three, robust_scale
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
 _PRINTS = "batch/fingerprint"
+_RMS = "adam_rms"
+_EXACT = 5e-4
+"""Distance from 1 that the numerics of a first step explain; a step in mid-run comes as near in some 3 of 1,000."""
 _BATCHES = 10
 """Batches on either side of the seam that are compared."""
 _MOST = 0.8
@@ -129,6 +132,21 @@ def _batches_again(view: View) -> Observation:
     return absent(prints.channel)
 
 
+def _moments_again(view: View) -> Observation:
+    """In the first step after the seam Adam's RMS is that of a first step: each entry of the gradient over its own square, 1 or 0.
+
+    So no group is over 1, and one at least is exactly there.
+    """
+    found = [series for series in (finite(raw) for raw in view.family(_RMS)) if len(series)]
+    if not found:
+        return unknown(_RMS)
+    for event in _seams(view):
+        first = [value for value in (series.at(event.step) for series in found) if value is not None]
+        if first and abs(max(first) - 1) <= _EXACT and event.step > int(found[0].steps[0]):
+            return present(event.step, channel=_RMS, value=max(first), count=len(first))
+    return absent(_RMS)
+
+
 def _lr_starts_over(view: View) -> Observation:
     """After the seam the LR is under half of what it was and climbs (a second warmup), or back up at its top (a schedule without one)."""
     lr = view.finite(LR)
@@ -166,6 +184,7 @@ DETECTORS = (
     Detector("loss-heals-after-resume", _R, _heals, "it comes back down to {lowest:.4g}", "no jump at a resume that heals"),
     Detector("loss-too-low-after-resume", _R, _falls_too_low, "after the resume at step {start} the loss falls from {before:.4g} to {after:.4g}, faster than it ever did", "the loss does not fall faster after a resume"),
     Detector("batches-again-after-resume", ("batch", "events.resume"), _batches_again, "{share:.0%} of the first {count} batches after the resume at step {start} were served before it", "the batches after a resume are new", _RECORD),
+    Detector("moments-start-over-at-resume", (_RMS, "events.resume"), _moments_again, "in the first step after the resume at step {start} Adam's second moments hold nothing but its own gradient, in all {count} groups", "Adam's moments hold more than the step after a resume", _RECORD),
     Detector("lr-starts-over-at-resume", (LR, "events.resume"), _lr_starts_over, "at the resume (step {start}) the LR goes from {before:.3g} back to {after:.3g}, where its schedule began", "the LR does not start over at a resume"),
     Detector("summary-loss-too-low", ("header.config",), _summary_too_low, "the summary's train_loss is {summary:.4g}, the logged losses average {mean:.4g}", "the summary agrees with the rows"),
 )  # fmt: skip

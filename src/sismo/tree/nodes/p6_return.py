@@ -35,7 +35,7 @@ NODES = (
         section=_S,
         asks="Does anything break at the seam?",
         why="The LR starting over is the scheduler; a loss that jumps at once is the data; one that climbs after is the optimizer; one too low is repeated data.",
-        signals=("lr-starts-over-at-resume", "loss-jumps-at-resume", "loss-climbs-after-resume", "loss-too-low-after-resume", "batches-again-after-resume", "loss-nonfinite-after-resume"),
+        signals=("lr-starts-over-at-resume", "loss-jumps-at-resume", "loss-climbs-after-resume", "loss-too-low-after-resume", "batches-again-after-resume", "moments-start-over-at-resume", "loss-nonfinite-after-resume"),
         yes=("scheduler-not-restored", "resume-jumps-data", "resume-lost-optimizer", "resume-repeats-data"),
         references="catalogue",
     ),

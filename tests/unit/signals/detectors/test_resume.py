@@ -7,6 +7,7 @@ import pytest
 from support.runs import alarms, cosine, event, falling, level, look, names, run, state
 from support.trios import Trio, check, check_all, each
 
+from sismo.records.types import Run
 from sismo.signals.detectors import resume
 from sismo.signals.types import State
 
@@ -20,12 +21,21 @@ TOO_LOW = np.where(STEP >= 300, np.linspace(3.0, 0.1, 600), level(600, 2.0))
 LR_AGAIN = np.concatenate([LR[:300], LR[:300]])
 NO_LOSS, NO_LR = run(events=SEAM), run(loss=CALM, events=SEAM)
 
+
+def moments(*at_seam: float) -> Run:
+    """Adam's RMS of some groups: about 1 all along, and at the seam as given."""
+    looks = np.arange(0, 400, 10)
+    usual = 0.9 + 0.1 * np.sin(looks)
+    return run(more={f"adam_rms/{at}": (looks, np.where(looks == 300, value, usual)) for at, value in enumerate(at_seam)}, events=SEAM)
+
+
 TRIOS = {
     "resumed": Trio(run(loss=CALM, events=SEAM), run(loss=CALM), None),
     "loss-jumps-at-resume": Trio(run(loss=HEALS, events=SEAM), run(loss=CALM, events=SEAM), NO_LOSS),
     "loss-climbs-after-resume": Trio(run(loss=CLIMBS, events=SEAM), run(loss=HEALS, events=SEAM), NO_LOSS),
     "loss-heals-after-resume": Trio(run(loss=HEALS, events=SEAM), run(loss=STAYS, events=SEAM), NO_LOSS),
     "loss-too-low-after-resume": Trio(run(loss=TOO_LOW, events=SEAM), run(loss=CALM, events=SEAM), NO_LOSS),
+    "moments-start-over-at-resume": Trio(moments(0.9995, 1.0, 0.4), moments(1.04, 1.0, 0.4), run(loss=CALM, events=SEAM)),
     "batches-again-after-resume": Trio(
         run(more={"batch/fingerprint": np.arange(400) % 300}, events=SEAM),
         run(more={"batch/fingerprint": np.arange(400) % 150}, events=SEAM),
