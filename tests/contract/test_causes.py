@@ -362,6 +362,8 @@ def again(of: Mapping[str, Any], kind: type) -> Any:
         fields["supports"] = tuple(Weight(**weight) for weight in fields["supports"])
         fields["against"] = tuple(Weight(**weight) for weight in fields["against"])
         fields["raised_by"] = tuple((signal, Severity(level)) for signal, level in fields["raised_by"])
+    if kind is Node:
+        fields["proofs"] = tuple((signal, proof) for signal, proof in fields["proofs"])
     return kind(**fields)
 
 

@@ -21,7 +21,7 @@ from sismo.tree.types import Diagnosis, Finding, Severity
 CAUSES, REMEDIES = causes(), remedies()
 
 PARTS = ("symptoms", "hypotheses", "evidence", "cause", "change", "verification", "lesson")
-PROBES = ("nan", "replay", "causal", "init", "flow", "batch")
+PROBES = ("nan", "replay", "causal", "leakage", "init", "flow", "batch")
 """What ``sismo probe`` offers."""
 
 

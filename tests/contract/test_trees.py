@@ -100,12 +100,25 @@ def test_it_is_reachable_from_a_root(node: Node) -> None:
 @each()
 def test_yes_needs_one_no_needs_all_and_the_rest_is_unknown(node: Node) -> None:
     first, *rest = node.signals
+    unproved = {proof.replace("-", "_"): State.UNKNOWN for _, proof in node.proofs}
     assert answer(node, seen(State.UNKNOWN, **{first.replace("-", "_"): State.PRESENT})) is Answer.YES
     assert answer(node, seen(State.ABSENT)) is Answer.NO
     assert answer(node, seen(State.UNKNOWN)) is Answer.UNKNOWN
-    half_known = answer(node, seen(State.ABSENT, **{first.replace("-", "_"): State.UNKNOWN}))
+    half_known = answer(node, seen(State.ABSENT, **{first.replace("-", "_"): State.UNKNOWN}, **unproved))
     assert half_known is Answer.UNKNOWN, "one that could not be looked for keeps it from being a no"
     assert len(rest) == len(node.signals) - 1
+
+
+@pytest.mark.parametrize("node", [node for node in NODES.values() if node.proofs], ids=lambda node: node.id)
+def test_a_probe_answers_what_could_not_be_looked_for(node: Node) -> None:
+    proved = {proof.replace("-", "_") for _, proof in node.proofs}
+    stood_for = {signal.replace("-", "_") for signal, _ in node.proofs}
+    assert {proof for _, proof in node.proofs} <= set(registry.detectors())
+    assert stood_for <= {signal.replace("-", "_") for signal in node.signals}
+    open_ = dict.fromkeys(stood_for, State.UNKNOWN)
+    assert answer(node, seen(State.ABSENT, **open_, **dict.fromkeys(proved, State.ABSENT))) is Answer.NO
+    assert answer(node, seen(State.ABSENT, **dict.fromkeys(proved, State.PRESENT))) is Answer.YES
+    assert answer(node, seen(State.ABSENT, **open_, **dict.fromkeys(proved, State.UNKNOWN))) is Answer.UNKNOWN
 
 
 @each()

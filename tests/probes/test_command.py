@@ -11,6 +11,7 @@ from recorder import loops
 
 import sismo
 from sismo.cli.main import run as cli
+from sismo.errors import UsageError
 from sismo.probes import checkpoints
 from sismo.recorder import Recorder
 from sismo.records.types import Event
@@ -128,7 +129,7 @@ def test_safetensors(tmp_path: Path) -> None:
     checkpoints.put_into(checkpoints.checkpoint(path), other, None)
     assert all(torch.equal(mine, its) for mine, its in zip(model.parameters(), other.parameters(), strict=True))
     path.write_bytes(b"\x00" * 40)
-    with pytest.raises(sismo.errors.UsageError, match="no checkpoint"):
+    with pytest.raises(UsageError, match="no checkpoint"):
         checkpoints.checkpoint(path)
 
 
@@ -142,3 +143,65 @@ def test_evidence_may_be_added_while_a_run_is_written(tmp_path: Path) -> None:
         add_event(tmp_path / "run", Event(2, "probe", {"origin": "none"}))
         writer.event(Event(3, "resume"))
     assert [event.kind for event in read_run(tmp_path / "run").events] == ["resume", "probe", "resume"]
+
+
+def test_a_probe_does_not_judge_by_other_weights_than_the_run_had(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (recorded / "checkpoints").glob("*.pt"):
+        path.unlink()
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:naive", "--run", str(recorded)]) == 2
+    assert "no finite checkpoint from before step 24" in capsys.readouterr().err
+
+
+def test_a_run_without_checkpoints_is_probed_as_built_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, optimizer = loops.build()
+    with Recorder(model, optimizer, tmp_path / "run", save_every=None) as recorder:
+        loops.train(model, optimizer, 3, recorder.step)
+        recorder.step(float("nan"))
+    (tmp_path / "run" / "batches").mkdir()
+    torch.save(loops.batches(1)[0], tmp_path / "run" / "batches" / "step-000000003.pt")
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:naive", "--run", str(tmp_path / "run")]) == 1
+    assert "as build() makes them" in capsys.readouterr().out
+
+
+def replayed(folder: Path, *more: str) -> dict[str, object]:
+    cli(["probe", "replay", "--entry", f"{ENTRY}:whole", "--run", str(folder), *more])
+    return next(event.data for event in reversed(sismo.load(folder).events_of("probe")))  # type: ignore[union-attr, return-value]
+
+
+def test_the_learning_rate_is_that_of_the_suspected_step(tmp_path: Path) -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    with Recorder(model, optimizer, tmp_path / "run", save_every=8) as recorder:
+        loops.train(model, optimizer, 24, recorder.step)
+        for group in optimizer.param_groups:
+            group["lr"] = 30.0
+        loops.train(model, optimizer, 2, recorder.step)
+    keep(tmp_path / "run", 21, 25)
+    assert replayed(tmp_path / "run", "--step", "24")["class"] == "learning-rate"
+
+
+def test_what_is_bad_only_from_the_checkpoint_after_it_is_the_state(tmp_path: Path) -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    with Recorder(model, optimizer, tmp_path / "run", save_every=8) as recorder:
+        loops.train(model, optimizer, 20, recorder.step)
+        with torch.no_grad():
+            model.head.weight.mul_(1000)
+        loops.train(model, optimizer, 5, recorder.step)
+    keep(tmp_path / "run", 17, 25)
+    assert replayed(tmp_path / "run", "--step", "20")["class"] == "state"
+
+
+def test_a_loss_that_only_the_run_had_is_put_down_to_the_machine(tmp_path: Path) -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    with Recorder(model, optimizer, tmp_path / "run", save_every=8) as recorder:
+        loops.train(model, optimizer, 24, recorder.step)
+        recorder.step(40.0)
+    keep(tmp_path / "run", 21, 25)
+    found = replayed(tmp_path / "run", "--step", "24")
+    assert (found["class"], found["replay"]) == ("hardware", "differs")
+
+
+def keep(folder: Path, first: int, last: int) -> None:
+    """The batches of some steps, as the recorder writes them down."""
+    (folder / "batches").mkdir()
+    for step, batch in zip(range(first, last), loops.batches(last - first), strict=True):
+        torch.save(batch, folder / "batches" / f"step-{step:09d}.pt")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.optim import Optimizer
@@ -20,9 +21,10 @@ from sismo.probes import checkpoints
 from sismo.probes.checkpoints import Checkpoint
 from sismo.probes.flow import Loop
 from sismo.probes.step import LossFn, one_line
-from sismo.records.channels import LOSS_TRAIN
+from sismo.records.channels import LOSS_SCALE, LOSS_TRAIN
+from sismo.records.probing import ProbeReport
 from sismo.records.reader import read_run
-from sismo.records.types import Run
+from sismo.records.types import Note, Run
 
 BATCHES = "batches"
 """Folder of a run in which the recorder keeps the batches of steps that went wrong."""
@@ -37,6 +39,8 @@ class Built:
     loss_fn: LossFn
     optimizer: Optimizer | None = None
     loop: Loop | None = None
+    train: Iterable[Any] | None = None
+    val: Iterable[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,8 @@ class Case:
         """Finite checkpoints of the run before the suspected step, the last one first."""
         assert self.run is not None
         until = self.given_step if self.given_step is not None else first_lost(self.run)
-        for event in reversed(self.run.events_of("checkpoint")):
-            path = _at(Path(self.run.path), str(event.data.get("path", "")))
-            if path is not None and (until is None or event.step < until):
+        for at, path in reversed(list(self._written())):
+            if until is None or at < until:
                 found = checkpoints.checkpoint(path)
                 if found.finite:
                     yield found
@@ -115,13 +118,71 @@ class Case:
 
     @property
     def loss_scale(self) -> float:
-        """The loss scale at the checkpoint, for a run in fp16."""
-        return self.checkpoint.loss_scale if self.checkpoint is not None and self.autocast is torch.float16 else 1.0
+        """The loss scale of the step, for a run in fp16: what was logged, else that of the checkpoint."""
+        if self.autocast is not torch.float16:
+            return 1.0
+        return self._logged(LOSS_SCALE) or (self.checkpoint.loss_scale if self.checkpoint is not None else 1.0)
 
-    def load(self) -> None:
-        """Puts the model and its optimizer into the state of the checkpoint, where there is one."""
-        if self.checkpoint is not None:
-            checkpoints.put_into(self.checkpoint, self.built.model, self.built.optimizer)
+    @property
+    def initial(self) -> bool:
+        """Whether the suspected step is the first of a run: the model is as ``build()`` makes it, and there is no state before it."""
+        return self.run is not None and self.step == 0 and self.checkpoint is None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the state is the very one that the run took the step from."""
+        return self.initial or (self.checkpoint is not None and self.checkpoint.step == self.step - 1)
+
+    def load(self, state: Checkpoint | None = None) -> None:
+        """Puts model and optimizer into a state, that of the checkpoint by default, with the learning rates of the suspected step."""
+        state = state or self.checkpoint
+        if state is not None:
+            checkpoints.put_into(state, self.built.model, self.built.optimizer)
+        groups = self.built.optimizer.param_groups if self.built.optimizer is not None else []
+        rates = [self._logged(f"lr/{number}") for number in range(len(groups))]
+        for group, rate in zip(groups, rates, strict=True):
+            group["lr"] = group["lr"] if rate is None else rate
+
+    def restore(self) -> None:
+        """As ``load``, for a probe whose answer is about the suspected step and no other.
+
+        Raises ``UsageError`` where the run wrote checkpoints before that step and none of them is left and finite.
+        """
+        if self.checkpoint is None and self.run is not None and any(event.step < self.step for event in self.run.events_of("checkpoint")):
+            raise UsageError(f"{self.run.path}: no finite checkpoint from before step {self.step} is left; give one with --checkpoint")
+        self.load()
+
+    def remarked(self, found: ProbeReport) -> ProbeReport:
+        """A result with what has to be known about the state that it comes from."""
+        if self.run is None or self.checkpoint is not None or self.step == 0:
+            return found
+        note = Note(
+            "as-built", "The weights are as build() makes them: the run wrote no checkpoint before step {step}.", {"step": self.step}
+        )
+        return found._replace(notes=(*found.notes, note))
+
+    def later(self) -> Checkpoint | None:
+        """The first checkpoint of the run from the suspected step on, finite or not: the state that the trouble left."""
+        for at, path in self._written():
+            if at >= self.step:
+                return checkpoints.checkpoint(path)
+        return None
+
+    def _logged(self, channel: str) -> float | None:
+        """What the run logged of a channel at the suspected step, or last before it."""
+        series = self.run.get(channel) if self.run is not None else None
+        if series is None:
+            return None
+        known = series.values[(series.steps <= self.step) & np.isfinite(series.values)]
+        return float(known[-1]) if known.size else None
+
+    def _written(self) -> Iterator[tuple[int, Path]]:
+        """The checkpoints of the run that are still there, by step."""
+        assert self.run is not None
+        for event in self.run.events_of("checkpoint"):
+            path = _at(Path(self.run.path), str(event.data.get("path", "")))
+            if path is not None:
+                yield event.step, path
 
 
 def case(entry: str, run: str | None = None, checkpoint: str | None = None, step: int | None = None, batch: str | None = None) -> Case:
@@ -143,12 +204,24 @@ def built(entry: str) -> Built:
         raise UsageError(f"{module} has no function {name}")
     made = _user(f"{entry} failed", build)
     parts = made if isinstance(made, tuple) else (made,)
-    model, loss_fn, optimizer, loop, *more = (*parts, None, None, None)
-    sound = isinstance(model, nn.Module) and callable(loss_fn) and isinstance(optimizer, Optimizer | None)
-    if not (sound and (loop is None or callable(loop)) and len(more) < 4):
+    if not _sound(parts):
         said = ", ".join(type(part).__name__ for part in parts)
-        raise UsageError(f"{entry} must return a model and a loss function, and may return an optimizer and a loop; it returned {said}")
-    return Built(model, loss_fn, optimizer, loop)
+        raise UsageError(
+            f"{entry} must return a model and a loss function, and may return an optimizer, a loop, and loaders for training and "
+            f"validation after them; it returned {said}"
+        )
+    return Built(*parts)
+
+
+def _sound(parts: tuple[Any, ...]) -> bool:
+    """Whether these are the parts of ``Built``, in their order; those that are not needed may be None."""
+    if not 2 <= len(parts) <= 6:
+        return False
+    model, loss_fn, *more = parts
+    optimizer, loop, train, val = (*more, *[None] * (4 - len(more)))
+    loaders = all(loader is None or isinstance(loader, Iterable) for loader in (train, val))
+    called = callable(loss_fn) and (loop is None or callable(loop))
+    return isinstance(model, nn.Module) and isinstance(optimizer, Optimizer | None) and called and loaders
 
 
 def first_lost(run: Run) -> int | None:

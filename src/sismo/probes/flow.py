@@ -1,7 +1,8 @@
-"""Gradient flow and update (preflight 4): which weights get no gradient, which no optimizer holds, which a step leaves as they are."""
+"""Gradient flow, update and mode (preflight 4): which weights get no gradient, are in no optimizer, or stay as they are in a step."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ Loop = Callable[[nn.Module, Any, Optimizer], Any]
 
 _PILED = 1.5
 """Second gradient over the first, on one batch with the update held back: 1 when they are cleared, 2 when they pile up."""
+_NOISE = 1e-4
+"""Relative gap between two runs of one batch that the order of sums explains on an accelerator."""
 _CLIPPED = 10
 """Norm at the clip over the norm of the loss's own gradients: over it, and the gradients that are clipped are scaled ones."""
 
@@ -43,12 +46,15 @@ class Flow:
     """Where the gradient of a batch gets to, and what a step does with it.
 
     Attributes:
-        weights: every parameter. piles_up, clips_scaled: what the loop was seen to do; None without a loop.
+        weights: every parameter. steady: whether a batch evaluated twice in evaluation mode has one loss.
+        piles_up, clips_scaled, trains: what the loop was seen to do, ``trains`` in training mode; None without a loop.
     """
 
     weights: tuple[Weight, ...]
+    steady: bool = True
     piles_up: bool | None = None
     clips_scaled: bool | None = None
+    trains: bool | None = None
 
     @property
     def cut_off(self) -> tuple[str, ...]:
@@ -77,8 +83,17 @@ class Flow:
             notes.append(Note("piles-up", "Gradients pile up: the second step on a batch has the gradient of the first in it."))
         if self.clips_scaled:
             notes.append(Note("clips-scaled", "Gradients are clipped before they are unscaled: the bound acts on the loss scale."))
+        if not self.steady:
+            notes.append(
+                Note("unsteady", "Evaluated twice in evaluation mode, the same batch has two losses: something is drawn at random.")
+            )
+        if self.trains is False:
+            notes.append(Note("evaluates", "The loop takes its step with model.training = False."))
         data: dict[str, object] = {"flow": "cut-off" if self.cut_off else "sound", "held": "no" if self.not_held else "yes"}
         data["update"] = "nothing" if self.unchanged else "changes"
+        data["eval_twice"] = "agrees" if self.steady else "differs"
+        if self.trains is not None:
+            data["training_mode"] = "on" if self.trains else "off"
         data |= {
             key: "yes" if said else "no"
             for key, said in (("piles_up", self.piles_up), ("clips_scaled", self.clips_scaled))
@@ -117,20 +132,36 @@ def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | N
             )
             for name, parameter in model.named_parameters()
         )
-        if optimizer is None or loop is None:
-            return Flow(weights)
         loan.rewind()
-        return Flow(weights, *_watched(model, batch, optimizer, loop, norm))
+        steady = _steady(model, batch, loss_fn)
+        if optimizer is None or loop is None:
+            return Flow(weights, steady)
+        loan.rewind()
+        return Flow(weights, steady, *_watched(model, batch, optimizer, loop, norm))
 
 
-def _watched(model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, norm: float) -> tuple[bool, bool]:
-    """Whether gradients pile up, and whether scaled ones are clipped, in two steps of the loop that update nothing."""
+def _steady(model: nn.Module, batch: Any, loss_fn: LossFn) -> bool:
+    """Whether one batch has the same loss twice in evaluation mode; two that are no numbers are the same."""
+    model.eval()
+    with torch.no_grad():
+        one, other = (float(step.loss_of(model, batch, loss_fn)) for _ in range(2))
+    return math.isclose(one, other, rel_tol=_NOISE) or not (math.isfinite(one) or math.isfinite(other))
+
+
+def _watched(model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, norm: float) -> tuple[bool, bool, bool]:
+    """Whether gradients pile up, whether scaled ones are clipped, and whether the model trains, in two steps that update nothing."""
     seen: list[float] = []
+    modes: list[bool] = []
     clipped: list[float] = []
     random = torch.get_rng_state()
     for group in optimizer.param_groups:
         group["lr"] = group["lr"] * 0.0
-    handle = optimizer.register_step_pre_hook(lambda *_: seen.append(step.grad_norm(model)))
+
+    def look(*_: Any) -> None:
+        seen.append(step.grad_norm(model))
+        modes.append(model.training)
+
+    handle = optimizer.register_step_pre_hook(look)
     try:
         with _clipping(clipped):
             for _ in range(2):
@@ -140,7 +171,7 @@ def _watched(model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, nor
         handle.remove()
     # Clipping hides what piled up, so that where there is a clip the norm before it counts.
     first, second = (clipped if len(clipped) >= 2 else [*seen, 0.0, 0.0])[:2]
-    return second > _PILED * first > 0.0, bool(clipped) and clipped[0] > _CLIPPED * norm > 0.0
+    return second > _PILED * first > 0.0, bool(clipped) and clipped[0] > _CLIPPED * norm > 0.0, all(modes)
 
 
 @contextmanager

@@ -22,6 +22,10 @@ FACTOR = 5.0
 """Times a fresh initialisation that is another order of size; one made bad on purpose gave 50 to 200 (three-failures, failure 1)."""
 
 
+_DEAD = 1e-3
+"""Gradient of the first layer over that of the last: the same as in a recorded run (docs/sources.md, detector 14)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """Mean absolute activation and gradient norm of one module, and what they are times those of a fresh initialisation."""
@@ -39,11 +43,13 @@ class Initialisation:
 
     Attributes:
         layers: modules with weights. first_off: the first one whose activation is ``FACTOR`` times too large or small; None for none.
+        dies: whether the gradient of the first layer is under a thousandth of that of the last.
         reset: share of the weights that could be initialised anew; under a half nothing is said.
     """
 
     layers: tuple[Layer, ...]
     first_off: Layer | None
+    dies: bool
     reset: float
 
     def report(self) -> ProbeReport:
@@ -54,14 +60,23 @@ class Initialisation:
             (one.name, f"{one.activation:.3g}", _times(one.activation_ratio), f"{one.gradient:.3g}", _times(one.gradient_ratio))
             for one in self.layers
         )
-        data: dict[str, object] = {}
+        data: dict[str, object] = {"gradient": "dies" if self.dies else "reaches"}
         if self.reset >= 0.5:
             data["init"] = "sound" if off is None else ("large" if off.activation_ratio > 1 else "small")
         if off is not None:
             data |= {"where": off.name, "ratio": off.activation_ratio}
-        return ProbeReport("init", off is not None, self._verdict(), data, columns, rows)
+        elif self.dies:
+            data["where"] = self.layers[0].name
+        return ProbeReport("init", off is not None or self.dies, self._verdict(), data, columns, rows)
 
     def _verdict(self) -> Note:
+        if self.dies and self.first_off is None:
+            first, last = self.layers[0], self.layers[-1]
+            return Note(
+                "init-dies",
+                "The gradient dies on its way back: {ratio:.1e} of that of {last} gets to {first}.",
+                {"ratio": first.gradient / last.gradient, "first": first.name, "last": last.name},
+            )
         if self.reset < 0.5:
             return Note(
                 "init-unknown", "Too few layers know how to initialise themselves (reset_parameters): there is nothing to compare with."
@@ -90,7 +105,8 @@ def initialisation(model: nn.Module, batch: Any, loss_fn: LossFn) -> Initialisat
         for name, (activation, gradient) in own.items()
     )
     off = next((one for one in layers if not 1 / FACTOR < one.activation_ratio < FACTOR), None) if reset >= 0.5 else None
-    return Initialisation(layers, off, reset)
+    dies = bool(layers) and layers[0].gradient < _DEAD * layers[-1].gradient
+    return Initialisation(layers, off, dies, reset)
 
 
 def _measured(model: nn.Module, batch: Any, loss_fn: LossFn) -> Mapping[str, tuple[float, float]]:

@@ -16,9 +16,15 @@ from sismo.probes import step
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import mapped, named
 from sismo.probes.untouched import untouched
+from sismo.records.probing import ProbeReport
+from sismo.records.types import Note
 
 _IGNORED = -100
 """The label that torch's cross-entropy leaves out."""
+_ROWS = 0.01
+"""Share of validation rows that are training rows from which the loss on them says little; a row or two may be the same by chance."""
+_PASSAGES = 0.5
+"""The same for passages, of which any corpus shares some: licences, headers, templates."""
 _LABELS = ("labels", "label", "targets", "target", "y")
 
 
@@ -46,6 +52,40 @@ class Overlap:
     def by_ngram(self) -> float:
         """Share of validation n-grams that training data has; 0 without any."""
         return self.same_ngrams / self.ngrams if self.ngrams else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Leakage:
+    """What two loaders share, and how many of the labels carry loss.
+
+    Attributes:
+        share: of the labels of the training data; None where batches name none. unlabelled: batches in which no label carries loss.
+        batches: training batches.
+    """
+
+    overlap: Overlap
+    share: float | None
+    unlabelled: int
+    batches: int
+
+    def report(self) -> ProbeReport:
+        """The result for a run and a reader."""
+        both = self.overlap
+        shared = both.exact >= _ROWS or both.by_ngram >= _PASSAGES
+        data: dict[str, object] = {"overlap": "yes" if shared else "no", "exact": both.exact, "by_ngram": both.by_ngram}
+        notes: list[Note] = []
+        if self.share is not None:
+            data |= {"unlabelled": "yes" if self.unlabelled else "no", "label_share": self.share}
+            notes.append(Note("labels", "{share:.1%} of the labels carry loss.", {"share": self.share}))
+        if self.unlabelled:
+            numbers = {"count": self.unlabelled, "total": self.batches}
+            notes.append(Note("unlabelled", "No label carries loss in {count} of {total} training batches.", numbers))
+        verdict = Note(
+            "overlap" if shared else "apart",
+            "{same} of {rows} validation rows are training rows; {grams:.1%} of the passages of {n} tokens are in the training data.",
+            {"same": both.same_rows, "rows": both.rows, "grams": both.by_ngram, "n": both.n},
+        )
+        return ProbeReport("leakage", shared or bool(self.unlabelled), verdict, data, notes=tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +131,31 @@ def overlap(train: Iterable[Any], val: Iterable[Any], n: int = 13) -> Overlap:
     )
 
 
+def leakage(train: Iterable[Any], val: Iterable[Any]) -> Leakage:
+    """Goes through both loaders once. Raises ``UsageError`` as ``overlap`` does."""
+    shares: list[float] = []
+    batches = 0
+
+    def counted() -> Iterator[Any]:
+        nonlocal batches
+        for batch in train:
+            batches += 1
+            target = _target(batch)
+            if target is not None:
+                shares.append(float((target != _IGNORED).float().mean()))
+            yield batch
+
+    both = overlap(counted(), val)
+    return Leakage(both, sum(shares) / len(shares) if shares else None, sum(share == 0 for share in shares), batches)
+
+
 def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:
     """Compares labels and inputs of a batch that has both in one shape, and tries whether they are shifted. None without them.
 
     A loss that shifts never asks what comes after the last input: another last input leaves it as it is, in a causal model.
     """
-    parts = list(named(batch))
-    target = next((tensor for name, tensor in parts if name.rpartition(".")[2] in _LABELS and not tensor.is_floating_point()), None)
-    tokens = next((tensor for _, tensor in parts if tensor is not target and _same_kind(tensor, target)), None)
+    target = _target(batch)
+    tokens = next((tensor for _, tensor in named(batch) if tensor is not target and _same_kind(tensor, target)), None)
     if target is None or tokens is None:
         return None
     carries = target != _IGNORED
@@ -112,6 +169,11 @@ def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:
             for swap in (tokens, other)
         ]
     return Labels(float(carries.float().mean()), equal, losses[0] == losses[1])
+
+
+def _target(batch: Any) -> Tensor | None:
+    """The labels of a batch that names them."""
+    return next((tensor for name, tensor in named(batch) if name.rpartition(".")[2] in _LABELS and not tensor.is_floating_point()), None)
 
 
 def _same_kind(tensor: Tensor, target: Tensor | None) -> bool:

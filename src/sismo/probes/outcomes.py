@@ -9,8 +9,9 @@ from enum import StrEnum
 from statistics import median
 from typing import NamedTuple
 
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.probing import ProbeReport, word
-from sismo.records.types import Note
+from sismo.records.types import Note, Run
 
 _MARGIN = 0.5
 """Share of the usual loss by which a loss has to lie over it, or to rise in one update, to be bad. A step moves it by some percent."""
@@ -18,6 +19,10 @@ _SPREADS = 3
 """The stability tree's three sigma, over the losses of other batches."""
 _NORM = 10
 """Times the usual gradient norm: a realistic long-tail batch gives 3 to 4 (measured), the stability tree's own rule is 30."""
+
+
+_ROWS = 20
+"""Rows before the step that say what is usual: few enough to follow a falling loss, as in the symptoms of a post-mortem."""
 
 
 class Class(StrEnum):
@@ -56,6 +61,19 @@ class Usual(NamedTuple):
         return max(_MARGIN * abs(self.loss), _SPREADS * self.spread)
 
 
+def usual_before(run: Run, step: int) -> Usual | None:
+    """What a run logged before a step; before the first one the uniform guess over its vocabulary; None where that is not known."""
+
+    def before(channel: str) -> list[float]:
+        series = run.get(channel)
+        return series.values[series.steps < step][-_ROWS:].tolist() if series is not None else []
+
+    losses = before(LOSS_TRAIN)
+    if losses:
+        return Usual.of(losses, before(GRAD_NORM_PRE))
+    return Usual(math.log(run.header.vocab_size)) if run.header.vocab_size else None
+
+
 class Outcome(NamedTuple):
     """One replay: the loss and the gradient norm of its batch before the update, and the loss after it (NaN without an update)."""
 
@@ -88,11 +106,13 @@ FP32, BF16 = word("in fp32"), word("in bf16")
 OTHER_BATCH, EARLIER = word("another batch"), word("an earlier state")
 LOWER_LR, NO_CLIP, CLIP, FRESH = word("LR / 10"), word("without clipping"), word("clip 0.5"), word("fresh optimizer state")
 EVALUATION = word("evaluation mode")
+SEVERAL, SEVERAL_SLOWER = word("ten steps on"), word("ten steps on, LR / 10")
 
 _POINTS = {
     FP32: (word("points to precision"), word("rules out precision")),
     OTHER_BATCH: (word("points to data"), word("rules out data")),
     EARLIER: (word("points to state"), word("rules out state")),
+    SEVERAL_SLOWER: (word("points to the learning rate"), word("rules out the learning rate")),
     LOWER_LR: (word("points to the learning rate"), word("rules out the learning rate")),
     FRESH: (word("points to the optimizer's state"), word("rules out the optimizer's state")),
     EVALUATION: (word("points to dropout or batch norm"), word("rules out dropout and batch norm")),
@@ -106,13 +126,15 @@ class Replay:
 
     Attributes:
         outcomes: every replay that could be done, by its name. usual: what is normal. repeats: whether the same step gives the same result.
-        half: whether the step runs in half precision.
+        half: whether the step runs in half precision. initial, recorded: as ``replay`` was told.
     """
 
     outcomes: Mapping[str, Outcome]
     usual: Usual
     repeats: bool
     half: bool
+    initial: bool = False
+    recorded: float | None = None
 
     @property
     def reproduced(self) -> bool:
@@ -122,23 +144,31 @@ class Replay:
     @property
     def fault(self) -> Class | None:
         """What the step is the fault of; None when it is not bad here, or the outcomes do not tell."""
-        if not self.repeats:
+        if not self.repeats or self._parted:
             return Class.HARDWARE
         if not self.reproduced:
-            return None
+            return Class.LEARNING_RATE if self._bad(SEVERAL) and self._sound(SEVERAL_SLOWER) else None
         if self.half and self._sound(FP32):
             return Class.PRECISION
         first = self.outcomes[AS_IT_WAS]
         return self._before_update() if first.bad_before(self.usual) else self._in_update(first)
 
     def _before_update(self) -> Class | None:
-        if self._sound(OTHER_BATCH):
-            return Class.DATA
+        # A batch that is at fault is bad in every state; one that an earlier state takes is not.
         if self._sound(EARLIER):
             return Class.STATE
-        if self._sound(EVALUATION) or (self._bad(OTHER_BATCH) and self._bad(EARLIER)):
+        if self._sound(OTHER_BATCH):
+            return Class.DATA
+        if self._sound(EVALUATION) or (self._bad(OTHER_BATCH) and (self.initial or self._bad(EARLIER))):
             return Class.STRUCTURE
         return None
+
+    @property
+    def _parted(self) -> bool:
+        """Whether the run had a bad loss where the same step from the same state is sound, and another batch as well."""
+        if self.recorded is None or self.reproduced or not self._sound(OTHER_BATCH):
+            return False
+        return Outcome("", self.recorded, 0.0).bad_before(self.usual)
 
     def _in_update(self, first: Outcome) -> Class | None:
         if self._sound(OTHER_BATCH):
@@ -160,7 +190,10 @@ class Replay:
 
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
-        data: dict[str, object] = {"replay": "agrees" if self.repeats else "differs", "class": self.fault.value if self.fault else "none"}
+        data: dict[str, object] = {
+            "replay": "differs" if self.fault is Class.HARDWARE else "agrees",
+            "class": self.fault.value if self.fault else "none",
+        }
         if self.reproduced and self.repeats:
             data["fp32"] = "clean" if self._sound(FP32) else "fails"
         columns = (word("replay"), word("loss"), word("gradient norm"), word("loss after it"), word("outcome"), word("what it says"))
@@ -177,7 +210,7 @@ class Replay:
         says = ""
         if outcome.name == AGAIN:
             says = word("rules out hardware") if self.repeats else word("points to hardware")
-        elif self.reproduced and self.repeats:
+        elif (self.reproduced or (outcome.name == SEVERAL_SLOWER and self._bad(SEVERAL))) and self.repeats:
             sound_says, bad_says = _POINTS.get(outcome.name, ("", ""))
             says = bad_says if bad else sound_says
         after = f"{outcome.after:.4g}" if outcome.updated else ""
@@ -185,6 +218,13 @@ class Replay:
 
     def _verdict(self) -> Note:
         match self.fault:
+            case Class.HARDWARE if self._parted:
+                return Note(
+                    "replay-parted",
+                    "From the very state before it the step is sound here (loss {here:.4g}), and in the run it was not ({run:.4g}): "
+                    "a machine that computed wrong, or code that changed the weights outside of the step.",
+                    {"here": self.outcomes[AS_IT_WAS].loss, "run": self.recorded},
+                )
             case Class.HARDWARE:
                 return Note(
                     "replay-hardware",
@@ -201,6 +241,11 @@ class Replay:
                 )
             case Class.LEARNING_RATE:
                 return Note("replay-lr", "The step is too large: with a tenth of the learning rate the harm is gone or far less.")
+            case Class.STRUCTURE if self.initial:
+                return Note(
+                    "replay-initial",
+                    "The step is bad before the first update, with other batches too: it is the initialisation, the model or the loss.",
+                )
             case Class.STRUCTURE:
                 return Note("replay-structure", "Other batches, other states and fp32 do not help: it is the model or the loss itself.")
             case None if not self.reproduced:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,12 +16,15 @@ from sismo.probes import outcomes as names
 from sismo.probes import step
 from sismo.probes.checkpoints import Checkpoint, put_into
 from sismo.probes.outcomes import Outcome, Replay, Usual
+from sismo.probes.precision import HALF, precision
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import mapped
 from sismo.probes.untouched import Loan, untouched
 
 _TIGHT = 0.5
 """The bound on the gradient norm that the stability tree restarts with."""
+_SEVERAL = 10
+"""Steps in which a rate that is too high shows: Adam's first moment (beta 0.9) has then forgotten two thirds of what was before."""
 _NOISE = 1e-4
 """Relative gap between two runs of one step that the order of sums explains on an accelerator; on the CPU they are equal bit for bit."""
 
@@ -35,6 +38,8 @@ def replay(
     others: Sequence[Any] = (),
     earlier: Checkpoint | None = None,
     usual: Usual | None = None,
+    initial: bool = False,
+    recorded: float | None = None,
     autocast: torch.dtype | None = None,
     loss_scale: float = 1.0,
     clip: float | None = None,
@@ -47,12 +52,15 @@ def replay(
         others: batches that are not suspected; without one, data and state cannot be told apart.
         earlier: a checkpoint from before the trouble; without one, state and structure cannot be told apart.
         usual: loss and gradient norm before the trouble. Without it they are taken from the other batches, on the earlier state if there is
-            one. autocast, loss_scale, clip: as in the loop.
+            one. initial: the present state is the one that training began with, so that there is none before it.
+        recorded: the loss that this very step had in the run, where the present state is the very one that it was taken from.
+        autocast, loss_scale, clip: as in the loop.
 
     Raises ``UsageError`` when ``loss_fn`` fails or returns no loss.
     """
     with untouched(model, optimizer) as loan:
-        return _Stage(loan, model, loss_fn, optimizer, autocast, loss_scale, clip).play(batch, others, earlier, usual)
+        stage = _Stage(loan, model, loss_fn, optimizer, autocast, loss_scale, clip)
+        return replace(stage.play(batch, others, earlier, usual), initial=initial, recorded=recorded)
 
 
 class _Stage:
@@ -62,7 +70,7 @@ class _Stage:
     ) -> None:  # fmt: skip
         self._loan, self._model, self._loss_fn, self._optimizer = loan, model, loss_fn, optimizer
         self._autocast, self._scale, self._clip = autocast, scale, clip
-        self._saw_half = False
+        self._saw_half = any(parameter.dtype in HALF for parameter in model.parameters())
 
     def play(self, batch: Any, others: Sequence[Any], earlier: Checkpoint | None, usual: Usual | None) -> Replay:
         done = [self._step(names.AS_IT_WAS, batch), self._step(names.AGAIN, batch)]
@@ -80,6 +88,9 @@ class _Stage:
         done.append(self._step(names.CLIP, batch, clip=_TIGHT))
         done.append(self._step(names.FRESH, batch, fresh=True))
         done.append(self._step(names.EVALUATION, batch, training=False))
+        if len(others) > 1 and not done[0].bad(usual):
+            done.append(self._several(names.SEVERAL, [batch, *others[1:]], others[0]))
+            done.append(self._several(names.SEVERAL_SLOWER, [batch, *others[1:]], others[0], rate=0.1))
         return Replay({outcome.name: outcome for outcome in done}, usual, self._repeat(done[0], done[1]), half)
 
     def _step(
@@ -94,12 +105,7 @@ class _Stage:
         fresh: bool = False,
         training: bool = True,
     ) -> Outcome:
-        self._loan.rewind()
-        rates = [group["lr"] for group in self._optimizer.param_groups]
-        if earlier is not None:
-            put_into(earlier, self._model, self._optimizer)
-        for group, own in zip(self._optimizer.param_groups, rates, strict=True):
-            group["lr"] = own * rate  # an earlier state is tried with the present learning rate
+        self._set(earlier, rate)
         if fresh:
             self._optimizer.state.clear()
         if not training:
@@ -108,7 +114,7 @@ class _Stage:
         if widened:
             batch = mapped(batch, lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
         scale = self._scale if dtype is None else 1.0
-        with self._precision(dtype):
+        with precision(dtype, self._half):
             loss = self._loss(batch, dtype)
             if not loss.requires_grad:
                 raise UsageError("the loss does not depend on any trained parameter: it has no gradient")
@@ -125,29 +131,36 @@ class _Stage:
             with torch.no_grad():
                 return Outcome(name, float(loss.detach()), norm, float(self._loss(batch, dtype)), updated=True)
 
+    def _several(self, name: str, batches: Sequence[Any], held_out: Any, rate: float = 1.0) -> Outcome:
+        """Ten steps in a row: a rate that is too high may take some to do harm. The losses are those of a batch that is not trained on."""
+        self._set(None, rate)
+        before, norm = float(self._loss(held_out, None).detach()), math.nan
+        for number in range(_SEVERAL):
+            self._optimizer.zero_grad()
+            step.backward(self._loss(batches[number % len(batches)], None), self._scale)
+            step.unscale(self._model, self._scale)
+            norm = step.grad_norm(self._model) if number == 0 else norm
+            if self._clip is not None:
+                nn.utils.clip_grad_norm_(self._model.parameters(), self._clip)
+            self._optimizer.step()
+        with torch.no_grad():
+            return Outcome(name, before, norm, float(self._loss(held_out, None)), updated=True)
+
+    def _set(self, earlier: Checkpoint | None, rate: float) -> None:
+        """The state to start from. An earlier one is tried with the present learning rate."""
+        self._loan.rewind()
+        rates = [group["lr"] for group in self._optimizer.param_groups]
+        if earlier is not None:
+            put_into(earlier, self._model, self._optimizer)
+        for group, own in zip(self._optimizer.param_groups, rates, strict=True):
+            group["lr"] = own * rate
+
     def _loss(self, batch: Any, dtype: torch.dtype | None) -> torch.Tensor:
         wanted = self._autocast if dtype is None else (None if dtype is torch.float32 else dtype)
         return step.loss_of(self._model, batch, self._loss_fn, wanted)
 
-    @contextmanager
-    def _precision(self, dtype: torch.dtype | None) -> Iterator[None]:
-        """Every autocast region of the user's code in this dtype (off for fp32); without one, notes whether it computes in half."""
-        original = torch.autocast.__enter__
-        stage = self
-
-        def enter(region: Any) -> Any:
-            if dtype is None:
-                stage._saw_half |= bool(region._enabled)
-            else:
-                region._enabled, region.fast_dtype = dtype is not torch.float32, dtype
-            return original(region)
-
-        self._saw_half |= any(parameter.dtype in (torch.float16, torch.bfloat16) for parameter in self._model.parameters())
-        torch.autocast.__enter__ = enter  # pyright: ignore[reportAttributeAccessIssue]
-        try:
-            yield
-        finally:
-            torch.autocast.__enter__ = original
+    def _half(self) -> None:
+        self._saw_half = True
 
     def _repeat(self, one: Outcome, other: Outcome) -> bool:
         on_cpu = all(parameter.device.type == "cpu" for parameter in self._model.parameters())
@@ -157,7 +170,7 @@ class _Stage:
 
 def _widen(model: nn.Module) -> bool:
     """Makes weights that are kept in half precision single; False where none are."""
-    half = any(parameter.dtype in (torch.float16, torch.bfloat16) for parameter in model.parameters())
+    half = any(parameter.dtype in HALF for parameter in model.parameters())
     if half:
         model.float()
     return half

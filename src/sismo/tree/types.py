@@ -32,7 +32,8 @@ class Answer(StrEnum):
 class Node(NamedTuple):
     """One question of a tree.
 
-    It is answered by signals: *yes* when any of them is present, *no* when all of them are absent, *unknown* otherwise.
+    It is answered by signals: *yes* when any of them is present, *no* when all of them are absent, *unknown* otherwise. A probe that was
+    run stands in for the signal that it proves, where that was not seen or could not be looked for.
 
     Attributes:
         id: ``S2.Q1``; never dies, never changes meaning.
@@ -40,7 +41,7 @@ class Node(NamedTuple):
         asks: the question, answerable with yes or no.
         why: why it matters. confused_with: what it is often taken for. try_next: what to try when the answer is yes.
         references: where it comes from.
-        signals: ids of the signals that answer it.
+        signals: ids of the signals that answer it. proofs: a signal of these, and the one by which a probe proves it.
         yes, no, unknown: ids of the nodes and causes that follow each answer.
     """
 
@@ -49,6 +50,7 @@ class Node(NamedTuple):
     asks: str
     why: str
     signals: tuple[str, ...]
+    proofs: tuple[tuple[str, str], ...] = ()
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()

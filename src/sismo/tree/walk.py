@@ -47,10 +47,22 @@ def walk(observations: Mapping[str, Observation], without: Container[str] = ()) 
 
 def answer(node: Node, observations: Mapping[str, Observation]) -> Answer:
     """Yes when any signal of the question is present, no when all are absent, unknown otherwise."""
-    states = [observations[signal].state for signal in node.signals]
+    states = [observation.state for observation in _looked_at(node, observations)]
     if State.PRESENT in states:
         return Answer.YES
     return Answer.NO if all(state is State.ABSENT for state in states) else Answer.UNKNOWN
+
+
+def _looked_at(node: Node, observations: Mapping[str, Observation]) -> tuple[Observation, ...]:
+    """What answers a question: each signal, or what a probe proved of it."""
+    proofs = dict(node.proofs)
+    found: dict[str, Observation] = {}
+    for signal in node.signals:
+        own, proof = observations[signal], observations[proofs.get(signal, signal)]
+        settled = proof.state is State.PRESENT or (own.state is State.UNKNOWN and proof.state is State.ABSENT)
+        chosen = proof if settled else own
+        found[chosen.signal] = chosen
+    return tuple(found.values())
 
 
 def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[Cause]]:
@@ -68,7 +80,7 @@ def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[C
             continue
         node = known[name]
         said = answer(node, observations)
-        path[name] = Visit(node, said, tuple(observations[signal] for signal in node.signals))
+        path[name] = Visit(node, said, _looked_at(node, observations))
         follow = {Answer.YES: node.yes, Answer.NO: node.no, Answer.UNKNOWN: node.unknown}[said]
         pending.extend(reversed(follow))
     # A section may be entered twice; the path is told in the order of the printed tree.

@@ -18,6 +18,7 @@ Examples:
   sismo probe nan --entry train:build --run runs/a
   sismo probe nan --entry train:build --checkpoint ckpt.pt --batch b.pt
   sismo probe causal --entry train:build --batch tokens.pt
+  sismo probe leakage --entry train:build
 
 Exit codes:
   0  nothing wrong was found
@@ -25,7 +26,9 @@ Exit codes:
   2  it could not be done"""
 )
 @click.argument("kind", type=click.Choice(_KINDS))
-@click.option("--entry", required=True, metavar="PKG.MODULE:BUILD", help="A function that returns model and loss function.")
+@click.option(
+    "--entry", required=True, metavar="PKG.MODULE:BUILD", help="A function that returns model and loss function, and more if asked."
+)
 @click.option("--run", "run", metavar="RUN", help="A recorded run: takes checkpoint and batch from it, writes the result into it.")
 @click.option("--checkpoint", metavar="FILE", help="State to start from.  [default: the run's last finite one before the step]")
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="The suspected step.  [default: where the loss is lost]")
@@ -47,7 +50,8 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
     """Prove a cause by an experiment.
 
     nan: where the first non-finite number comes from. replay: data, state, precision, learning rate, hardware or structure. causal:
-    whether a later token moves an earlier logit. init, flow, batch: initialisation, gradients and updates, what carries a batch's loss.
+    whether a later token moves an earlier logit. leakage: what training and validation data share. init, flow, batch: initialisation,
+    gradients and updates, what carries a batch's loss.
     """
     import importlib
 

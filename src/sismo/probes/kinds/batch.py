@@ -12,6 +12,6 @@ _RECENT = 20
 
 def run(case: Case) -> ProbeReport:
     """Runs every example by itself; the other batches that the run kept are the recent ones."""
-    case.load()
+    case.restore()
     recent = [checkpoints.batch(path) for at, path in case.batches() if at < case.step][-_RECENT:]
-    return carried(case.built.model, case.batch, case.built.loss_fn, recent).report()
+    return case.remarked(carried(case.built.model, case.batch, case.built.loss_fn, recent).report())

@@ -10,7 +10,8 @@ from sismo.records.probing import ProbeReport
 def run(case: Case) -> ProbeReport:
     """Takes the suspected step from the last finite checkpoint with finite checks."""
     built = case.built
-    case.load()
-    return nan_origin(
+    case.restore()
+    found = nan_origin(
         built.model, case.batch, built.loss_fn, built.optimizer, autocast=case.autocast, loss_scale=case.loss_scale, clip=case.clip
-    ).report()
+    )
+    return case.remarked(found.report())

@@ -4,50 +4,66 @@ from __future__ import annotations
 
 from itertools import islice
 
-import numpy as np
-
 from sismo.errors import UsageError
 from sismo.probes import checkpoints
 from sismo.probes.case import Case
-from sismo.probes.outcomes import Usual
+from sismo.probes.checkpoints import Checkpoint
+from sismo.probes.outcomes import Replay, usual_before
 from sismo.probes.replay import replay
-from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.records.channels import LOSS_TRAIN
 from sismo.records.probing import ProbeReport
-from sismo.records.types import Run
 
 _OTHERS = 3
-_ROWS = 100
-"""Rows before the step that say what is usual: the stability tree's moving mean."""
 
 
 def run(case: Case) -> ProbeReport:
-    """Replays from the run's checkpoint; its other batches and the checkpoint before that one are the comparison."""
-    built, kept = case.built, case.batches()
-    if built.optimizer is None:
+    """Replays from the run's checkpoint; its other batches and the checkpoint before that one are the comparison.
+
+    A step that is sound from there was not spoilt by its batch or its rate. Where the run has a checkpoint from after it, the same step
+    from that state tells whether the state is what went wrong in between.
+    """
+    if case.built.optimizer is None:
         raise UsageError("a replay needs the optimizer: build() has to return it as the third")
-    case.load()
-    paths = [path for at, path in kept if at < case.step][-_OTHERS:]
-    earlier = next(islice(case.earlier(), 1, None), None) if case.run is not None and case.given_checkpoint is None else None
+    case.restore()
+    found = _from_here(case, _before(case), initial=case.initial, recorded=_recorded(case))
+    later = case.later() if case.run is not None and case.given_checkpoint is None else None
+    if found.fault is None and not found.reproduced and later is not None:
+        case.load(later)
+        after = _from_here(case, case.checkpoint)
+        found = after if after.reproduced else found
+    return case.remarked(found.report())
+
+
+def _from_here(case: Case, earlier: Checkpoint | None, *, initial: bool = False, recorded: float | None = None) -> Replay:
+    """The suspect step from the state that model and optimizer are in."""
+    built, others = case.built, [path for at, path in case.batches() if at < case.step][-_OTHERS:]
+    assert built.optimizer is not None
+    if initial:
+        others = [path for at, path in case.batches() if at > case.step][:_OTHERS]
     return replay(
         built.model,
         case.batch,
         built.loss_fn,
         built.optimizer,
-        others=[checkpoints.batch(path) for path in paths],
+        others=[checkpoints.batch(path) for path in others],
         earlier=earlier,
-        usual=_usual(case.run, case.step) if case.run is not None else None,
+        usual=usual_before(case.run, case.step) if case.run is not None else None,
+        initial=initial,
+        recorded=recorded,
         autocast=case.autocast,
         loss_scale=case.loss_scale,
         clip=case.clip,
-    ).report()
+    )
 
 
-def _usual(run: Run, step: int) -> Usual | None:
-    """What the run logged before the step; None where that is nothing."""
+def _before(case: Case) -> Checkpoint | None:
+    """The finite checkpoint of the run before the one that is replayed from."""
+    return next(islice(case.earlier(), 1, None), None) if case.run is not None and case.given_checkpoint is None else None
 
-    def before(channel: str) -> list[float]:
-        series = run.get(channel)
-        return series.values[np.asarray(series.steps) < step][-_ROWS:].tolist() if series is not None else []
 
-    losses = before(LOSS_TRAIN)
-    return Usual.of(losses, before(GRAD_NORM_PRE)) if losses else None
+def _recorded(case: Case) -> float | None:
+    """The run's own loss of the step, where state and batch are the ones that it had: then both should be the same."""
+    loss = case.run.get(LOSS_TRAIN) if case.run is not None else None
+    if loss is None or not case.exact or (case.run is not None and (case.run.header.accumulation or 1) > 1):
+        return None
+    return loss.at(case.step)

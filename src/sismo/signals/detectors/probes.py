@@ -12,6 +12,7 @@ _REPLAY = "sismo probe replay: the suspect step once more, as it was and changed
 _INIT = "sismo probe init: activations layer by layer against a fresh initialisation"
 _FLOW = "sismo probe flow: one step, and what it does to every parameter"
 _BATCH = "sismo probe batch: every example of the batch by itself"
+_LEAKAGE = "sismo probe leakage: what training and validation data share, and which labels carry loss"
 _CAUSAL = "sismo probe causal: change a later token, see whether earlier logits move"
 
 
@@ -38,8 +39,8 @@ DETECTORS = (
     Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", _REPLAY),
     Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", _CAUSAL),
     Detector("labels-are-the-inputs", ("events.probe",), _event("causality", "labels", "in-input"), "the labels equal the inputs at the same place, and nobody shifts them", "the labels are not the inputs", _CAUSAL),
-    Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", "evaluate one batch twice and compare"),
-    Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "print model.training inside the loop"),
+    Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", _FLOW),
+    Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "sismo probe flow with a loop: whether the model trains in training mode"),
     Detector("initialisation-large", ("events.probe",), _event("initialisation", "init", "large"), "the activations of {where} are far larger than those of a fresh initialisation", "activations are not larger than those of a fresh initialisation", _INIT),
     Detector("initialisation-small", ("events.probe",), _event("initialisation", "init", "small"), "the activations of {where} are far smaller than those of a fresh initialisation", "activations are not smaller than those of a fresh initialisation", _INIT),
     Detector("gradient-cut-off", ("events.probe",), _event("flow", "flow", "cut-off"), "trained parameters get no gradient, {where} first", "the gradient reaches every trained parameter", _FLOW),
@@ -47,6 +48,10 @@ DETECTORS = (
     Detector("step-changes-nothing", ("events.probe",), _event("flow", "update", "nothing"), "a step leaves parameters as they are that have a gradient and an optimizer", "a step changes what it should", _FLOW),
     Detector("gradients-pile-up", ("events.probe",), _event("flow", "piles_up", "yes"), "the second step on a batch has the gradient of the first in it", "gradients are cleared between steps", _FLOW),
     Detector("scaled-gradients-clipped", ("events.probe",), _event("flow", "clips_scaled", "yes"), "gradients are clipped before they are unscaled", "the clip acts on unscaled gradients", _FLOW),
+    Detector("gradient-dies-over-depth", ("events.probe",), _event("init", "gradient", "dies"), "the gradient of the first layer, {where}, is under a thousandth of that of the last", "the gradient reaches the first layer", _INIT),
+    Detector("examples-seen-before", ("events.probe",), _event("batch", "duplicates", "yes"), "examples of the batch were in a recent one", "no example of the batch was in a recent one", _BATCH),
+    Detector("splits-overlap", ("events.probe",), _event("leakage", "overlap", "yes"), "validation rows are in the training data", "no validation row is in the training data", _LEAKAGE),
+    Detector("labels-carry-no-loss", ("events.probe",), _event("leakage", "unlabelled", "yes"), "there are batches in which no label carries loss", "labels of every batch carry loss", _LEAKAGE),
     Detector("batch-carried-by-few", ("events.probe",), _event("batch", "batch", "carried"), "a few examples carry the batch", "no example stands out from the batch", _BATCH),
     Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _NAN),
     Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is the log in {where}", "the first non-finite operation is no log", _NAN),

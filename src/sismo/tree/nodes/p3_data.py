@@ -18,6 +18,7 @@ NODES = (
         yes=("all-labels-masked", "tokenization-mismatch", "label-out-of-range", "batch-norm-batch-1", "P3.Q2"),
         no=("P3.Q2",),
         unknown=("P3.Q2", "tokenization-mismatch", "label-out-of-range"),
+        proofs=(("batch-without-labels", "labels-carry-no-loss"),),
         references="preflight 3",
     ),
     Node(
@@ -37,6 +38,7 @@ NODES = (
         asks="Do batches repeat, or do the splits overlap?",
         why="A repeated batch looks like learning; an overlap makes the validation loss worthless.",
         signals=("batch-repeats", "val-below-train", "loss-too-low-after-resume", "batches-again-after-resume"),
+        proofs=(("batch-repeats", "examples-seen-before"), ("val-below-train", "splits-overlap")),
         yes=("duplicate-batch", "train-val-overlap", "resume-repeats-data", "P3.Q4"),
         no=("P3.Q4",),
         unknown=("P3.Q4", "resume-repeats-data"),

@@ -35,6 +35,10 @@ TRIOS = {
     "step-changes-nothing": Trio(probe(update="nothing"), probe(update="changes"), EMPTY),
     "gradients-pile-up": Trio(probe(piles_up="yes"), probe(piles_up="no"), probe(flow="sound")),
     "scaled-gradients-clipped": Trio(probe(clips_scaled="yes"), probe(clips_scaled="no"), probe(flow="sound")),
+    "gradient-dies-over-depth": Trio(probe(gradient="dies", where="wte"), probe(gradient="reaches"), EMPTY),
+    "examples-seen-before": Trio(probe(duplicates="yes"), probe(duplicates="no"), EMPTY),
+    "splits-overlap": Trio(probe(overlap="yes"), probe(overlap="no"), EMPTY),
+    "labels-carry-no-loss": Trio(probe(unlabelled="yes"), probe(unlabelled="no"), EMPTY),
     "batch-carried-by-few": Trio(probe(batch="carried"), probe(batch="even"), EMPTY),
     "origin-found": Trio(probe(origin="found", where="head"), probe(origin="none"), probe(fp32="clean")),
     **{
