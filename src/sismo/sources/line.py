@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from sismo.sources.axis import BAR_KEY
 from sismo.sources.cells import Cell, Parsed, row_of
 from sismo.sources.rows import RowBuilder
@@ -89,7 +87,8 @@ class TextLog:
         self.rows.n_rows += count
         self.at_line += count
         if template.bar and self.bar is not None:
-            self.rows.extend(BAR_KEY, np.arange(row, row + count), np.full(count, self.bar[0]))
+            for at in range(row, row + count):
+                self.rows.put(at, BAR_KEY, self.bar[0])
         if template.keep_run(row, found):
             template.flush(self.rows)
         self._open_row, self._open_line = (row + count - 1, self.at_line) if template.stays_open else (-1, -1)

@@ -52,10 +52,10 @@ class RowBuilder:
             cells[1].append(value)
 
     def extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        """Sets one key of many rows that exist."""
+        """Sets one key of many rows that exist, in rising order."""
         cells = self._cells_of(key) if rows.size else None
         if cells is not None:
-            self._latest[key] = max(self._last(key), int(rows.max()))
+            self._latest[key] = max(self._last(key), int(rows[-1]))
             cells[0].frombytes(rows.tobytes())
             cells[1].frombytes(values.tobytes())
 

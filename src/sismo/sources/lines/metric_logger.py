@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
-from sismo.sources.cells import Cell, cells_by, group_cell, row_of
+from sismo.sources.cells import Cell, Parsed, cells_by, group_cell
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import NUMBER
 from sismo.sources.pairs import find_cells
@@ -27,21 +27,24 @@ def cells(line: str) -> Sequence[Cell]:
     return place + [cell for cell, _ in find_cells(line, found.start(4))]
 
 
-def read(line: str, log: TextLog) -> bool:
+def parse(line: str) -> Parsed | None:
     found = _TEST.search(line)
-    if found is None:
-        # "Averaged stats: …" repeats the means of what was just printed.
-        return line.lstrip().startswith("Averaged stats:")
-    means = row_of(line, cells_by(_MEAN, line, found.start(3), prefix="val/"))
-    last = log.memo.get("metric-logger")
-    if last == log.rows.n_rows - 1:
+    return Parsed(list(cells_by(_MEAN, line, found.start(3), prefix="val/"))) if found else None
+
+
+def settle(row: dict[str, float], _: str, log: TextLog) -> None:
+    if log.memo.get("metric-logger") == log.rows.n_rows - 1:
         # The evaluation goes on: of its running means the last one stays.
-        for key, value in means.items():
+        for key, value in row.items():
             log.rows.put(log.rows.n_rows - 1, key, value)
-    elif means:
-        log.add(means)
+    elif row:
+        log.add(row)
         log.memo["metric-logger"] = log.rows.n_rows - 1
-    return True
+
+
+def read(line: str, log: TextLog) -> bool:
+    # "Averaged stats: …" repeats the means of what was just printed.
+    return line.lstrip().startswith("Averaged stats:")
 
 
 LINE = Line(
@@ -51,4 +54,6 @@ LINE = Line(
     18,
     read,
     cells=cells,
+    parse=parse,
+    settle=settle,
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from sismo.sources.cells import Cell, Parsed, group_cell
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import number
 
@@ -11,20 +13,23 @@ _HEADER = re.compile(r"\bStep (\d+) per-step time ")
 _METRIC = re.compile(r"""^\W*(?:INFO:tensorflow:)?\W*'([\w/ ]+)':\s*([^,}\s]+)[,}]?\s*$""")
 
 
-def read(line: str, log: TextLog) -> bool | None:
+def parse(line: str) -> Parsed | None:
     found = _HEADER.search(line)
-    if found:
-        # The same line comes twice, once from the library's own logger.
-        if log.memo.get("tf-detection") != found[1]:
-            log.memo["tf-detection"] = found[1]
-            log.add({"step": float(found[1])}, open_row=True)
-        return True
+    return Parsed(list(group_cell("step", found, 1))) if found else None
+
+
+def settle(row: dict[str, float], _: str, log: TextLog) -> None:
+    # The same line comes twice, once from the library's own logger.
+    if log.memo.get("tf-detection") != row["step"]:
+        log.memo["tf-detection"] = row["step"]
+        log.add(row, open_row=True)
+
+
+def more(line: str) -> Sequence[Cell]:
     found = _METRIC.match(line)
-    value = number(found[2]) if found else None
-    if found is None or value is None:
-        return False
-    return log.attach({found[1]: value}) or None
+    return list(group_cell(found[1], found, 2)) if found and number(found[2]) is not None else ()
 
 
 LINE = Line("tf-detection", "Step 100 per-step time 0.512s then  'Loss/total_loss': 1.2,",
-            ("per-step time", "'loss/", "'learning_rate':"), 9, read)  # fmt: skip
+            ("per-step time", "'loss/", "'learning_rate':"), 9,
+            parse=parse, settle=settle, more=more)  # fmt: skip
