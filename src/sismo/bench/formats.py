@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sismo.bench import tables
-from sismo.bench.speed import machine, once
+from sismo.bench.speed import Taken, machine, once
 from sismo.bench.trainers import ALL, Trainer
 from sismo.errors import MissingExtra
 
@@ -26,27 +26,28 @@ class Reading(NamedTuple):
 
     name: str
     lines: int
-    seconds: float
-    megabytes: float
+    taken: Taken
 
     def met(self, asked: int) -> bool:
-        """Whether it is within the targets, in proportion to the lines that were asked for."""
-        return self.seconds <= MAX_SECONDS * max(1.0, asked / 1e6) and self.megabytes <= MAX_MB
+        """Whether it is within the targets, in proportion to the lines that were asked for; of a busy machine only the CPU time counts."""
+        return self.taken.cpu <= MAX_SECONDS * max(1.0, asked / 1e6) and self.taken.megabytes <= MAX_MB
 
 
 def run(lines: int = 1_000_000, only: Collection[str] = (), *, write: bool = False) -> bool:
     """Measures and prints a line a format, slowest last. Returns whether the targets are met."""
     readings: list[Reading] = []
     for reading in measured(lines, only):
-        print(f"{reading.name:24} {reading.lines:>10,} lines  {reading.seconds:6.2f} s  {reading.megabytes:4.0f} MB", flush=True)
+        print(f"{reading.name:24} {reading.lines:>10,} lines  {reading.taken.cpu:6.2f} s  {reading.taken.megabytes:4.0f} MB", flush=True)
         readings.append(reading)
-    readings.sort(key=lambda one: one.seconds)
-    header = ("format", "lines", "s", "peak MB")
-    rows = [(one.name, f"{one.lines:,}", f"{one.seconds:.2f}", f"{one.megabytes:.0f}") for one in readings]
+    readings.sort(key=lambda one: one.taken.cpu)
+    header = ("format", "lines", "CPU s", "wall s", "peak MB")
+    rows = [
+        (one.name, f"{one.lines:,}", f"{one.taken.cpu:.2f}", f"{one.taken.seconds:.2f}", f"{one.taken.megabytes:.0f}") for one in readings
+    ]
     met = sum(one.met(lines) for one in readings)
     how = (
-        f"{machine()}; `sismo diagnose` as a process of its own, once each, wall-clock. {met} of {len(readings)} are within "
-        f"{MAX_SECONDS:.0f} s and {MAX_MB:.0f} MB for a million lines; TensorBoard is counted in scalars."
+        f"{machine()}; `sismo diagnose` as a process of its own, once each. {met} of {len(readings)} are within "
+        f"{MAX_SECONDS:.0f} s of CPU and {MAX_MB:.0f} MB for a million lines; TensorBoard is counted in scalars."
     )
     print(f"\n{how}\n\n{tables.plain(header, rows)}")
     if write:
@@ -64,8 +65,7 @@ def measured(lines: int, only: Collection[str] = ()) -> Iterator[Reading]:
             else:
                 path = Path(folder) / ALL[name].file
                 count = _write_log(path, ALL[name], lines)
-            seconds, megabytes = once([sys.executable, "-m", "sismo", "diagnose", str(path)])
-            yield Reading(name, count, seconds, megabytes)
+            yield Reading(name, count, once([sys.executable, "-m", "sismo", "diagnose", str(path)]))
 
 
 def _write_log(path: Path, trainer: Trainer, lines: int) -> int:

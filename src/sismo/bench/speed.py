@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,20 +61,28 @@ def write_log(path: Path, rows: int, seed: int = 0) -> None:
             file.write(json.dumps({"step": step, "loss": round(a, 6), "lr": float(f"{b:.6g}"), "grad_norm": round(c, 6)}) + "\n")
 
 
-def once(command: Sequence[str]) -> tuple[float, float]:
-    """Runs a command to its end in a child of its own; seconds and peak MB. Raises RuntimeError when it could not do its work."""
+class Taken(NamedTuple):
+    """What one process took: seconds, peak MB, and seconds of CPU."""
+
+    seconds: float
+    megabytes: float
+    cpu: float
+
+
+def once(command: Sequence[str]) -> Taken:
+    """Runs a command to its end in a child of its own. Raises RuntimeError when it could not do its work."""
     watch = [sys.executable, "-S", "-E", stopwatch.__file__]
     done = subprocess.run([*watch, *_pin(), *command], capture_output=True, text=True, check=True)
-    seconds, peak, code = done.stdout.split()
+    seconds, peak, cpu, code = done.stdout.split()
     if int(code) not in (0, 1):  # 1 is "something found", in both tools
         raise RuntimeError(f"{' '.join(command)} ended with {code}")
-    return float(seconds), float(peak) / (1024.0**2 if platform.system() == "Darwin" else 1024.0)
+    return Taken(float(seconds), float(peak) / (1024.0**2 if platform.system() == "Darwin" else 1024.0), float(cpu))
 
 
 def measure(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str, Timing]:
     """Each command so many times, in turns, after one round that is thrown away (caches, byte code)."""
     rounds = [{name: once(command) for name, command in commands.items()} for _ in range(repeats + 1)][1:]
-    return {name: Timing(tuple(r[name][0] for r in rounds), tuple(r[name][1] for r in rounds)) for name in commands}
+    return {name: Timing(tuple(r[name].seconds for r in rounds), tuple(r[name].megabytes for r in rounds)) for name in commands}
 
 
 def _pin() -> list[str]:

@@ -98,7 +98,12 @@ def _by_arrow(joined: str, count: int) -> NDArray[np.float64] | None:
 
 def unwrapped(line: str) -> str:
     """The line with ``tensor(2.3, device='cuda:0', grad_fn=<…>)`` and its kin written as the number alone."""
-    return _INSIDE.sub(r"\1", line) if "(" in line and ("ensor(" in line or "float" in line or "rray(" in line) else line
+    return _INSIDE.sub(r"\1", line) if may_wrap(line) else line
+
+
+def may_wrap(text: str) -> bool:
+    """Whether a text may have numbers for ``unwrapped``."""
+    return "(" in text and ("ensor(" in text or "float" in text or "rray(" in text)
 
 
 def _unusual(text: str) -> float | None:

@@ -10,7 +10,7 @@ from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.decimal_comma import decimal_comma, with_points
 from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import unwrapped
+from sismo.sources.numbers import may_wrap, unwrapped
 from sismo.sources.registry import plugins
 from sismo.sources.template import Template, shape_of, template_of
 
@@ -45,8 +45,9 @@ class Text(Format):
             log.rows.notes.append(Note("decimal-comma", "numbers are written with a decimal comma, and were read so"))
         reader = _Reader(log, kinds())
         lines = content.lines()
-        while block := [line if len(line) <= MAX_CHARS else "" for line in islice(lines, _TOGETHER)]:
-            block = [unwrapped(line) for line in block]
+        while block := list(islice(lines, _TOGETHER)):
+            if max(map(len, block)) > MAX_CHARS:
+                block = [line if len(line) <= MAX_CHARS else "" for line in block]
             reader.read_block([with_points(line) for line in block] if comma else block)
         log.flush()
         for kind in reader.everyone:
@@ -83,6 +84,9 @@ class _Reader:
     def read_block(self, lines: Sequence[str]) -> None:
         """Reads lines: together while they fit the template that came last, else one by one."""
         text = "\n".join(lines) + "\n"
+        if may_wrap(text):
+            lines = [unwrapped(line) for line in lines]
+            text = "\n".join(lines) + "\n"
         at = place = 0
         while at < len(lines):
             if self._last is not None:
