@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sismo.records.numeric import median
 from sismo.signals.rolling import TINY, TO_SIGMA, Floats, medians
 
 _BESIDE = 3
@@ -46,11 +47,12 @@ def lone(values: Floats, bar: float) -> list[Lone]:
 
 def _heights(values: Floats) -> tuple[Floats, Floats, Floats]:
     """How far each row is over the higher of the medians on its two sides, that median, and the scale of what the rows do about both."""
-    windows = np.lib.stride_tricks.sliding_window_view(np.concatenate([values, np.full(_BESIDE - 1, np.nan)]), _BESIDE)
-    after = np.nanmedian(windows[_BESIDE + 1 :], axis=1)  # fewer rows where the series ends
-    before, inner = medians(windows[: after.size]), values[_BESIDE:-1]
+    windows = medians(np.lib.stride_tricks.sliding_window_view(values, _BESIDE))
+    short = [median(values[-rows:]) for rows in range(_BESIDE - 1, 0, -1)]  # fewer rows where the series ends
+    after = np.concatenate([windows[_BESIDE + 1 :], short])
+    before, inner = windows[: after.size], values[_BESIDE:-1]
     level = np.maximum(before, after)
-    noise = TO_SIGMA * float(np.median(np.abs(inner - 0.5 * (before + after))))
+    noise = TO_SIGMA * median(np.abs(inner - 0.5 * (before + after)))
     heights = np.concatenate([np.full(_BESIDE, -np.inf), inner - level, [-np.inf]])
     padded = np.concatenate([np.zeros(_BESIDE), level, [0.0]])
     return heights, padded, np.maximum(noise, np.maximum(_RELATIVE_FLOOR * np.abs(padded), TINY))
