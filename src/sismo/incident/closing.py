@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from sismo.incident.prescribe import start
+from sismo.incident.prescribe import probe_command, start
 from sismo.incident.types import Gap, Prescription, Root, Verification
 from sismo.incident.weighing import Bench
 from sismo.postmortem import LIKELY, SURE, PostMortem, Text
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
+from sismo.signals.types import Observation
 from sismo.tree.catalogue import remedies
+from sismo.tree.remedy import Remedy
 from sismo.tree.types import Diagnosis, Finding
+
+_DIAGNOSE = "sismo diagnose NEW_RUN"
 
 
 def root(document: PostMortem, diagnosis: Diagnosis, subject: Finding | None, bench: Bench, prescription: Prescription) -> Root:
@@ -18,11 +22,19 @@ def root(document: PostMortem, diagnosis: Diagnosis, subject: Finding | None, be
         missing = prescription.refused.how if prescription.refused and document.healthy is None else None
         return Root(document.verdict, [], [], Gap(Text("enough to judge by"), missing) if missing else None)
     brought = [finding.cause.id for finding in diagnosis.findings if finding.consequence_of == subject.cause.id]
-    rests_on = [bench.says(observation.signal) for observation in subject.evidence[:3]]
+    proved = [observation for observation in subject.evidence if bench.probe(observation.signal)]
+    seen = [observation for observation in subject.evidence if observation not in proved]
+    rests_on = [_rests(observation, bench) for observation in [*proved, *seen][:3]]
     if subject.twins:
         return Root(document.verdict, rests_on, brought, Gap(Text("what decides between them"), Text(subject.cause.decider)))
     gap = None if subject.confidence >= SURE else Gap(Text("proof"), Text(subject.cause.decider or subject.cause.confirm))
     return Root(_sentence(document, subject), rests_on, brought, gap)
+
+
+def _rests(observation: Observation, bench: Bench) -> Text:
+    """What was seen, and the experiment that proved it where there was one."""
+    said, probe = bench.says(observation.signal), bench.probe(observation.signal)
+    return Text("proved by sismo probe {probe}: {said}", {"probe": probe, "said": said}) if probe else said
 
 
 def _sentence(document: PostMortem, subject: Finding) -> Text:
@@ -46,21 +58,40 @@ def verification(run: Run, healthy: bool | None, subject: Finding | None, prescr
     """What to run again after the change, or to find out what to change."""
     refused = prescription.refused
     if subject is None and healthy is None and refused is not None:
-        return Verification(refused.how, Text("A verdict: healthy, or a cause with its evidence."), Text("one run"))
+        return Verification(refused.how, Text("A verdict: healthy, or a cause with its evidence."), Text("one run"), Text(_DIAGNOSE))
     if subject is None:
         return Verification(
-            Text("Nothing: there is no change to verify."), Text("The loss goes on as it did."), Text("as long as the run lasts")
-        )
+            Text("Nothing: there is no change to verify."), Text("The loss goes on as it did."), Text("as long as the run lasts"),
+            Text("sismo watch {path}", {"path": run.path}),
+        )  # fmt: skip
     remedy = remedies()[subject.cause.id]
     if refused is not None and not healthy:
         expect = Text("It tells which it is. If it is {id}: {expect}", {"id": subject.cause.id, "expect": Text(remedy.expect)})
-        return Verification(refused.how, expect, Text("at once: one look, or one step"))
+        return Verification(refused.how, expect, Text("at once: one look, or one step"), _decides(run, subject, remedy))
     begin = start(run, subject, remedy)
     if begin is None:
         rerun = Text("Nothing has to be trained: look again after the change.")
     else:
         rerun = Text("{start} Change nothing else; keep the seed and the order of the data.", {"start": begin.said})
-    return Verification(rerun, Text(remedy.expect), _within(run, subject, remedy.within))
+    return Verification(rerun, Text(remedy.expect), _within(run, subject, remedy.within), _check(run, subject, remedy))
+
+
+def _decides(run: Run, subject: Finding, remedy: Remedy) -> Text:
+    """The command that finds out what it is."""
+    command = probe_command(run, subject, remedy)
+    return (
+        Text("{command}: what it finds goes into the run, and sismo diagnose weighs it.", {"command": command})
+        if command
+        else Text(_DIAGNOSE)
+    )
+
+
+def _check(run: Run, subject: Finding, remedy: Remedy) -> Text:
+    """The command that shows whether it worked: an experiment with the changed code where there is one, else the next verdict."""
+    command = probe_command(run, subject, remedy)
+    if command:
+        return Text("{command} ends with 0: it finds nothing with the changed code.", {"command": command})
+    return Text("{command} does not name {id}.", {"command": _DIAGNOSE, "id": subject.cause.id})
 
 
 def _within(run: Run, subject: Finding, steps: int) -> Text:

@@ -22,18 +22,29 @@ def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
     if refused is not None or first is None:
         return Prescription("", "none", None, refused, None)
     remedy = remedies()[first.cause.id]
+    kind, action, probe = _what(run, first, remedy)
     return Prescription(
         cause=first.cause.id,
-        kind=remedy.kind.value,
+        kind=kind.value,
         confidence=first.confidence,
         refused=None,
-        action=Text(first.cause.first_action),
+        action=Text(action),
         start=start(run, first, remedy),
         skip=_skip(run, first.step, remedy) if remedy.skip and first.step is not None else None,
         changes=[proposed(change, run) for change in remedy.changes],
         code=remedy.code,
-        probe=_probe(run, first, remedy),
+        probe=probe,
     )
+
+
+def _what(run: Run, first: Finding, remedy: Remedy) -> tuple[Kind, str, str]:
+    """What is asked for, the first action, and the experiment before it. What an experiment has proved is not to be looked at once more."""
+    proved = any(observation.numbers.get("probe") == remedy.probe for observation in first.evidence) and remedy.probe
+    if not proved:
+        return remedy.kind, first.cause.first_action, probe_command(run, first, remedy)
+    if remedy.kind is not Kind.PROBE:
+        return remedy.kind, first.cause.first_action, ""
+    return Kind.CODE if remedy.code else Kind.RECIPE, (*first.cause.fixes, first.cause.first_action)[0], ""
 
 
 def _refused(run: Run, diagnosis: Diagnosis) -> Gap | None:
@@ -131,7 +142,8 @@ def _last(run: Run) -> int | None:
     return max((event.step for event in run.events_of("checkpoint")), default=None)
 
 
-def _probe(run: Run, finding: Finding, remedy: Remedy) -> str:
+def probe_command(run: Run, finding: Finding, remedy: Remedy) -> str:
+    """The experiment that settles a cause, as it is typed; empty where there is none."""
     if not remedy.probe or remedy.kind is Kind.NOTHING:
         return ""
     recorded = f" --run {run.path}" if run.header.source == "sismo-run" else ""

@@ -118,11 +118,12 @@ class Prescription(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """How one sees that the change worked: what to run again, what to expect, and within what."""
+    """How one sees that the change worked: what to run again, what to expect, within what, and the command that checks it."""
 
     rerun: Text
     expect: Text
     within: Text
+    check: Text
 
 
 class Root(NamedTuple):

@@ -35,6 +35,10 @@ class Bench:
         template = detector.present if observation.state is State.PRESENT else detector.absent
         return Text(template, {**observation.numbers, "start": observation.start, "end": observation.end, "channel": observation.channel})
 
+    def probe(self, signal: str) -> str:
+        """The kind of the probe that came to a result, empty for what was seen in the run itself."""
+        return str(self.seen[signal].numbers.get("probe", ""))
+
     def lacks(self, signal: str) -> tuple[Text, Text]:
         """What one detector lacked, and how to get it."""
         return lacking(self.seen[signal], self._detectors)
@@ -79,7 +83,8 @@ def undecided(first: Finding | None, bench: Bench) -> list[Gap]:
     if first is None:
         return []
     found: dict[str, Gap] = {}
-    twins = [name for name in first.cause.twins if not _ruled_out(causes()[name], bench)]
+    proved = any(bench.probe(observation.signal) for observation in first.evidence)
+    twins = [] if proved else [name for name in first.cause.twins if not _ruled_out(causes()[name], bench)]
     if twins:
         pair = " / ".join([first.cause.id, *twins])
         found[""] = Gap(Text("what decides between {pair}", {"pair": pair}), Text(first.cause.decider))

@@ -73,7 +73,7 @@ _FAMILIES = (
     Family("grad_zero_share", "share", "run", "none", "Share of gradient entries that are exactly zero.", "record with sismo.Recorder"),
     Family("batch", "1", "name", "none", "A measurement of the input batch: length, rarity, repeats, non-finite inputs, share of labels.",
            "record with sismo.Recorder"),
-    Family("epoch", "epoch", "run", "none", "Epoch, as a fraction where the log has it.", ""),
+    Family("epoch", "epoch", "run", "none", "Epoch, as a fraction where the log has it.", "log the epoch at every step"),
     Family("metric", "1", "name", "none", "Anything else that the log had numbers for.", ""),
 )  # fmt: skip
 

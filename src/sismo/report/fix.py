@@ -38,6 +38,7 @@ def _lines(incident: Incident, patch: Patch | None, page: Page) -> Iterator[str]
         (word("Recipe"), prescribed(asked, page.language)),
         (word("Expect"), [page.say(incident.verification.expect)]),
         (word("Within"), [page.say(incident.verification.within)]),
+        (word("Verify with"), [page.say(incident.verification.check)]),
     ]
     yield from _table(rows, page)
     for label, text in ((word("Check with"), asked.probe), (word("Code"), asked.code)):
@@ -87,6 +88,7 @@ def render_json(incident: Incident, patch: Patch | None, version: str, language:
             "run": say(incident.verification.rerun),
             "expect": say(incident.verification.expect),
             "within": say(incident.verification.within),
+            "check": say(incident.verification.check),
         },
         "patch": _patch(patch, language),
     }

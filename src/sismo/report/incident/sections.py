@@ -207,7 +207,12 @@ def _verification(incident: Incident, language: Language) -> Iterator[Block]:
     found = incident.verification
     yield Table(
         ("", ""),
-        [(word("Run again"), say(found.rerun)), (word("Expect"), say(found.expect)), (word("Within"), say(found.within))],
+        [
+            (word("Run again"), say(found.rerun)),
+            (word("Expect"), say(found.expect)),
+            (word("Within"), say(found.within)),
+            (word("Verify with"), say(found.check)),
+        ],
     )
 
 

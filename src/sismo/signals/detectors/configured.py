@@ -17,6 +17,8 @@ _LATE = Threshold("warmup-overrun", 2, 2, "×", "chosen: a warmup that is off by
 _EARLY = Threshold("schedule-ends-early", 0.6, 0.6, "share", "catalogue: floor reached at 1/N of the run", "Share of the planned run before which a decay is over too early.")  # fmt: skip
 _STRAIGHT = 0.999
 """Correlation of LR and step from which a rise is a straight line, as warmups are; half a cosine has 0.98."""
+_AT_PEAK = 0.9
+"""Share of the peak that a warmup gets to in its last tenth only."""
 _SHORTEST = 10
 """Rows that a stair has to have."""
 _DECAYS = ("cosine", "linear", "polynomial", "exponential", "inverse", "wsd")
@@ -61,6 +63,16 @@ def _upside_down(view: View, schedule: Schedule, warmup: int, total: int) -> Obs
     return absent(LR)
 
 
+def _warmup_skipped(view: View) -> Observation:
+    """The LR is at its peak in the first quarter of a warmup that is configured, in a run that begins there."""
+    schedule, warmup = view.schedule(LR), view.header.warmup_steps
+    if schedule is None or warmup is None:
+        return unknown("LR, and warmup_steps in the configuration")
+    resumed = any(event.kind == "resume" and event.step <= schedule.start for event in view.events)
+    skipped = schedule.start < warmup / 4 and schedule.first > _AT_PEAK * schedule.peak > 0 and not resumed
+    return present(schedule.start, channel=LR, warmup=warmup, first=schedule.first) if skipped else absent(LR)
+
+
 def _ends_early(view: View, schedule: Schedule, warmup: int, total: int) -> Observation:
     """The decay is over, and the LR lies on its lowest level, well before the run is."""
     lr = view.finite(LR)
@@ -91,6 +103,7 @@ def _few_stairs(lr: Series) -> bool:
 _NEEDS = (LR, "header")
 _HOW = "put the schedule, warmup_steps and total_steps into manifest.json"
 DETECTORS = (
+    Detector("warmup-skipped", (LR,), _warmup_skipped, "the first LR is {first:.3g}, its peak, though {warmup} steps of warmup are configured", "the LR begins as the configured warmup does, or none is configured", "put warmup_steps into the configuration"),
     Detector("warmup-overrun", _NEEDS, _planned(_warmup_overrun), "the LR still rises in a straight line at step {end}, to {last:.3g}; warmup is configured to end at step {start}", "the warmup ends where it is configured to", _HOW, (_LATE,)),
     Detector("lr-upside-down", _NEEDS, _planned(_upside_down), "the LR rises to the end of the run, to {last:.3g}, where the {schedule} schedule should come down from step {start}", "the LR comes down as the schedule says", _HOW, (_LATE,)),
     Detector("schedule-ends-early", _NEEDS, _planned(_ends_early), "the LR is at its end at step {start}, {share:.0%} of the {total} steps that are configured", "the schedule lasts as long as the run", _HOW, (_EARLY,)),

@@ -24,7 +24,8 @@ def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
         if not asked:
             return unknown("the {probe} probe", probe=kind)
         last = asked[-1]
-        return present(last.step, where=str(last.data.get("where", ""))) if last.data[key] == value else absent()
+        probe = str(last.data.get("probe", ""))
+        return present(last.step, where=str(last.data.get("where", "")), probe=probe) if last.data[key] == value else absent(probe=probe)
 
     return look
 

@@ -25,6 +25,7 @@ def planned(lr: object, **header: object) -> Run:
 
 
 TRIOS = {
+    "warmup-skipped": Trio(planned(cosine(400, warmup=1)), planned(MEANT), run(lr=cosine(400, warmup=1))),
     "warmup-overrun": Trio(planned(LINE), planned(MEANT), run(lr=LINE)),
     "lr-upside-down": Trio(planned(UPSIDE_DOWN), planned(MEANT), run(lr=UPSIDE_DOWN)),
     "schedule-ends-early": Trio(planned(FOUR_TIMES), planned(MEANT), run(lr=FOUR_TIMES)),
@@ -51,6 +52,11 @@ def test_three_stairs_are_too_few_to_be_a_staircase_and_enough_against_the_confi
     assert look(planned(MEANT[STEP // 150]), "lr-stairs-against-config").state is State.PRESENT
     uneven = np.select([STEP < 150, STEP < 200], [1e-3, 5e-4], 1e-4)
     assert look(planned(uneven), "lr-stairs-against-config").state is State.ABSENT
+
+
+@pytest.mark.parametrize("header", [{"warmup_steps": 0}, {"warmup_steps": 3}])
+def test_no_warmup_and_one_that_is_over_at_once_are_not_skipped(header: dict[str, int]) -> None:
+    assert look(planned((STEP[9::10], cosine(400, warmup=1)[9::10]), **header), "warmup-skipped").state is State.ABSENT
 
 
 def test_a_log_that_ends_inside_its_warmup_has_no_overrun() -> None:

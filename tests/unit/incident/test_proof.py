@@ -1,0 +1,69 @@
+"""What a probe proved is said to be proved, is not asked for once more, and is what the change is verified with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.runs import event
+from support.runs import run as made
+
+from sismo.dashboard.registry import panel_of
+from sismo.incident.investigate import investigate
+from sismo.incident.types import Incident
+from sismo.records.types import Run
+from sismo.report.incident.sections import sections
+from sismo.report.language import language
+from sismo.signals.presets import preset
+from sismo.tree.catalogue import remedies
+from sismo.tree.remedy import Kind
+
+PROOF = event(399, "probe", probe="causal", causality="broken", where="blocks.0.attn")
+
+
+def too_good(*events: object) -> Run:
+    """A language model whose training and validation loss vanish together."""
+    loss = 6.2 * np.exp(-np.arange(400) / 40) + 0.002
+    val = {step: float(loss[step]) for step in range(9, 400, 10)}
+    return made(loss=loss, val=val, lr=np.full(400, 1e-3), vocab_size=512, events=events)  # type: ignore[arg-type]
+
+
+def of(run: Run) -> Incident:
+    return investigate(run, preset("robust"), panel_of)
+
+
+def test_before_the_proof_the_experiment_is_asked_for() -> None:
+    found = of(too_good())
+    assert "sismo probe causal" in str(found.verification.check)
+    assert not any("proved by" in str(text) for text in found.root.rests_on)
+
+
+def test_after_it_the_cause_is_proved_and_the_change_is_the_cure() -> None:
+    found = of(too_good(PROOF))
+    assert found.prescription.cause == "causal-mask-broken"
+    assert (found.prescription.kind, found.prescription.probe) == ("code", "")
+    assert "tril" in str(found.prescription.action)
+    assert str(found.root.rests_on[0]).startswith("proved by sismo probe causal: ")
+    assert found.root.gap is None
+    assert not any("what decides" in str(gap.what) for gap in found.undecided)
+    assert "sismo probe causal --entry YOUR.MODULE:build ends with 0" in str(found.verification.check)
+
+
+@pytest.mark.parametrize("code", ["en", "es"])
+def test_it_is_read_in_both_languages(code: str) -> None:
+    said = str(sections(of(too_good(PROOF)), language(code)))
+    assert {"en": "proved by sismo probe causal", "es": "probado por sismo probe causal"}[code] in said
+    assert {"en": "Verify with", "es": "Verifica con"}[code] in said
+
+
+@pytest.mark.parametrize("cause", [name for name, remedy in remedies().items() if remedy.kind is not Kind.NOTHING])
+def test_every_remedy_is_verified_by_a_command(cause: str) -> None:
+    from sismo.incident.closing import verification
+    from sismo.incident.prescribe import prescribe
+    from sismo.tree.catalogue import causes
+    from sismo.tree.types import Diagnosis, Finding, Severity
+
+    run = too_good()
+    finding = Finding(causes()[cause], Severity.BROKEN, 100, 0.9, (), (), (), ())
+    diagnosis = Diagnosis((finding,), (), False, True)
+    check = str(verification(run, False, finding, prescribe(run, diagnosis)).check)
+    assert check.startswith(f"sismo probe {remedies()[cause].probe}" if remedies()[cause].probe else "sismo diagnose")
