@@ -8,8 +8,11 @@ from sismo.lab.types import Batch, Data, Fault, Settings, Setup
 
 
 def _changed(setup: Setup, step: int) -> Setup:
+    again = step - step % setup.settings.save_every  # it goes on after its last checkpoint
+
     def batch(settings: Settings, data: Data, number: int) -> Batch:
-        return setup.batch(settings, data, number - step if number >= step else number)
+        first = again * settings.accumulation
+        return setup.batch(settings, data, number - first if number >= first else number)
 
     return replace(setup, resume_at=step, batch=batch)
 

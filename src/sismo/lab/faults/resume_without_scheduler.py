@@ -8,8 +8,10 @@ from sismo.lab.types import Fault, Settings, Setup
 
 
 def _changed(setup: Setup, step: int) -> Setup:
+    again = step - step % setup.settings.save_every  # it goes on after its last checkpoint
+
     def rate(settings: Settings, now: int) -> float:
-        return setup.rate(settings, now - step if now >= step else now)
+        return setup.rate(settings, now - again if now >= again else now)
 
     return replace(setup, resume_at=step, rate=rate)
 
