@@ -17,6 +17,8 @@ _KEPT = 0.5
 """Share of what validation gained that it may lose and still have kept it."""
 _NOTHING = 0.02
 """Share of it up to which nothing is lost."""
+_LIFTED = 0.1
+"""Share of what is lost over which the loss has left its best level."""
 _STEADY = 3.0
 """Mann-Kendall z of a climb that is one: seven parts, each over the one before, just reach it."""
 _ROWS = 100
@@ -43,7 +45,8 @@ def _lost(view: View) -> Observation:
     known = _validation(view)
     if known is not None and known[2] - known[1] <= _NOTHING * (known[0] - known[1]):
         return absent(LOSS_TRAIN)
-    start = int(loss.steps[best * len(loss) // _PARTS])
+    low = int(np.flatnonzero(parts <= parts[best] + _LIFTED * undone)[-1])  # the last part that is not over it yet
+    start = int(np.array_split(loss.steps, _PARTS)[low][-1]) + 1
     return present(start, view.last_step, channel=LOSS_TRAIN, best=float(parts[best]), last=float(parts[-1]), share=undone / gained)
 
 
@@ -66,6 +69,6 @@ def _validation_keeps(view: View) -> Observation:
 
 
 DETECTORS = (
-    Detector("gain-lost", (LOSS_TRAIN,), _lost, "the loss is back at {last:.4g} from its best level of {best:.4g} about step {start}: {share:.0%} of what was learnt is lost", "what was learnt is kept", thresholds=(_SHARE,)),
+    Detector("gain-lost", (LOSS_TRAIN,), _lost, "from step {start} on the loss is back at {last:.4g} from its best level of {best:.4g}: {share:.0%} of what was learnt is lost", "what was learnt is kept", thresholds=(_SHARE,)),
     Detector("validation-keeps-gain", (LOSS_TRAIN, LOSS_VAL), _validation_keeps, "the validation loss goes from {best:.4g} to {last:.4g} only: it is the training data that got worse", "the validation loss goes with the training loss, or nothing is lost"),
 )  # fmt: skip

@@ -102,7 +102,7 @@ CAUSES = (
         needs_any=("loss-rising", "loss-ends-far-above-start", "gain-lost"),
         base=0.65,
         supports=(Weight("norm-rising", 0.12),),
-        vetoes=("lr-rises-late", "loss-nonfinite-forever", "val-falls-while-train-rises", "val-falls-while-loss-rises", "loss-may-rise-by-design", "lr-restarts", "spike-persists"),
+        vetoes=("lr-rises-late", "loss-nonfinite-forever", "val-falls-while-train-rises", "val-falls-while-loss-rises", "loss-may-rise-by-design", "lr-restarts", "spike-persists", "weight-norm-halves", "weight-norm-doubles", "decay-outruns-learning"),
     ),
     Cause(
         id="healthy-noise",
