@@ -8,6 +8,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
+from sismo.signals.levels import level, wander
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -129,6 +130,23 @@ def _repeated(view: View) -> Observation:
     return present(hits[0], hits[-1], channel=LOSS_TRAIN, count=len(hits)) if hits else absent(LOSS_TRAIN)
 
 
+def _skipped_throughout(view: View) -> Observation:
+    """From the first row on the norm is lost while the loss, which differs from row to row, keeps its level: no step was ever taken.
+
+    A step on such a gradient would have lost the weights, and the loss with them. Nine rows of ten, so that a rare sound step is no matter.
+    """
+    loss, norm = view.finite(LOSS_TRAIN), view.series(GRAD_NORM_PRE)
+    if loss is None or len(loss) < 20 or norm is None or len(norm) < 20:
+        return unknown(GRAD_NORM_PRE if norm is None else LOSS_TRAIN)
+    lost = ~np.isfinite(norm.values)
+    whole = len(loss) == view.rows(LOSS_TRAIN) and not view.header.objective
+    alive = int(np.count_nonzero(np.diff(loss.values))) > 0.9 * len(loss)
+    levels = np.array([level(part) for part in np.array_split(loss.values, 10)])
+    stands = float(np.ptp(levels)) < max(0.01 * abs(level(levels)), 4 * wander(levels))
+    found = present(int(norm.steps[0]), int(norm.steps[-1]), strength=0.8, channel=GRAD_NORM_PRE, count=int(lost.sum()), rows=len(norm))
+    return found if whole and alive and stands and bool(lost[0]) and float(lost.mean()) >= 0.9 else absent(GRAD_NORM_PRE)
+
+
 DETECTORS = (
     Detector("loss-exactly-zero", (LOSS_TRAIN,), _zero, "the loss is exactly 0.0 from step {start} to the end ({rows} {rows:row|rows})", "the loss is not stuck at exactly 0", live=True),
     Detector("loss-zero-from-first-row", (LOSS_TRAIN,), _zero_from_start, "it is so from the first logged row", "the loss was above 0 before"),
@@ -136,5 +154,6 @@ DETECTORS = (
     Detector("zero-loss-norm-nan", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_nan, "the gradient norm is NaN on those rows: the true loss is not 0", "the gradient norm is not NaN while the loss is 0"),
     Detector("zero-loss-norm-alive", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_alive, "the gradient norm is not 0 on those rows: the loss is 0 by its definition", "the gradient does not live on while the loss is 0"),
     Detector("norm-nan-loss-finite", (LOSS_TRAIN, GRAD_NORM_PRE), _norm_nan_loss_finite, "the gradient norm is NaN on {count} of {rows} rows (first at step {start}) while no logged loss is lost", "no row has a NaN norm beside a finite loss, beyond a scaler's start-up", thresholds=(_NAN_ROWS,), live=True),
+    Detector("every-step-skipped", (GRAD_NORM_PRE, LOSS_TRAIN), _skipped_throughout, "the gradient norm is not finite on {count} of {rows} rows, from the first on, and the loss neither moves nor is lost: every step is skipped", "steps are taken, or the norms are finite"),
     Detector("loss-repeated-at-nan-norm", (LOSS_TRAIN, GRAD_NORM_PRE), _repeated, "the logged loss repeats to the last digit at step {start}, where the norm is NaN", "the loss never repeats where the norm is NaN"),
 )  # fmt: skip

@@ -106,6 +106,17 @@ def _after_resume(view: View, loss: Series, bad: np.ndarray) -> Observation:
     return absent(LOSS_TRAIN)
 
 
+def _after_late_start(view: View, loss: Series, bad: np.ndarray) -> Observation:
+    """Lost for good within three rows of where a table starts late, under its own header: a new process began it, as a resume does.
+
+    Lines of text that start late say nothing: people cut out those around the failure.
+    """
+    rows = _lost_at(loss)
+    late = view.header.source == "csv" and any(note.code == "partial-log" for note in view.notes)
+    found = present(int(loss.steps[rows]), channel=LOSS_TRAIN, first=int(loss.steps[0]), rows=rows)
+    return found if late and 1 <= rows <= 3 and bool(bad[rows:].all()) else absent(LOSS_TRAIN)
+
+
 def _norm_finite_before(view: View, loss: Series, bad: np.ndarray) -> Observation:
     norm = view.series(GRAD_NORM_PRE)
     if norm is None:
@@ -145,6 +156,7 @@ DETECTORS = (
     _detector("loss-nonfinite-last-row-only", _at_last_row_only, "one single row is not finite, the last (step {start}), and it is off the logging interval", "the non-finite rows are not just a last one off the interval"),
     _detector("loss-nonfinite-once-an-epoch", _once_an_epoch, "non-finite rows come back every {period:.4g} steps", "non-finite rows do not come at an even period"),
     _detector("loss-nonfinite-after-resume", _after_resume, "the first non-finite loss (step {start}) follows the resume at step {seam}", "the loss did not become non-finite at a resume"),
+    _detector("loss-nonfinite-after-late-start", _after_late_start, "the table starts at step {first}, as that of a resumed run does, and the loss is lost {rows} {rows:row|rows} later", "no loss is lost just after a table starts late", "notes"),
     _detector("norm-finite-before-nonfinite-loss", _norm_finite_before, "the gradient norms before step {start} are finite", "a gradient norm before it is not finite", GRAD_NORM_PRE),
     _detector("norm-nonfinite-before-loss", _norm_first, "the gradient norm is not finite at step {start}, before the loss", "the gradient norm is not lost before the loss", GRAD_NORM_PRE),
 )  # fmt: skip

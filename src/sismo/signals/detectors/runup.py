@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
 from sismo.records.types import Series
 from sismo.signals.levels import failure, level, noise
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -127,6 +129,25 @@ def _calm(view: View) -> Observation:
     return present(step, strength=1.0 if rows >= 20 else 0.85, channel=LOSS_TRAIN, rows=rows)
 
 
+def _unseen(strength: float, *families: str) -> Callable[[View], Observation]:
+    """An abrupt NaN to the end of a log that says nothing of what else may have made it."""
+
+    def look(view: View) -> Observation:
+        calm, loss = _calm(view), view.series(LOSS_TRAIN)
+        if calm.start is None or loss is None:
+            return calm
+        seen = any(channel.partition("/")[0] in families or channel in families for channel in view.channels)
+        at = failure(loss.values)
+        forever = at is not None and bool(np.all(~np.isfinite(loss.values[at:]))) and bool(np.isnan(loss.values[at]))
+        return present(calm.start, strength=strength * calm.strength, channel=LOSS_TRAIN) if forever and not seen else absent(LOSS_TRAIN)
+
+    return look
+
+
+def _dtype_unseen(view: View) -> Observation:
+    return absent() if view.header.dtype is not None else _unseen(1.0, LOSS_SCALE, "act_near_limit")(view)
+
+
 DETECTORS = (
     Detector(
         id="norm-runup",
@@ -155,4 +176,7 @@ DETECTORS = (
         thresholds=(_NORM_GROWTH, _LOSS_GROWTH),
         live=True,
     ),
-)
+    Detector("abrupt-nan-inputs-unseen", (LOSS_TRAIN,), _unseen(0.74, "batch/nonfinite"), "the loss turns NaN at step {start} for good, and the log does not say whether the batch was finite", "the batches were checked, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
+    Detector("abrupt-nan-weights-unseen", (LOSS_TRAIN,), _unseen(0.95, "spectral", "weight_norm"), "the loss turns NaN at step {start} for good, and the log does not say whether the weights were finite", "the weights were watched, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
+    Detector("abrupt-nan-dtype-unseen", (LOSS_TRAIN, "header.dtype"), _dtype_unseen, "the loss turns NaN at step {start} for good, and the log does not say whether the run is in fp16", "the dtype is known, or no loss turns NaN without warning", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
+)  # fmt: skip

@@ -110,7 +110,7 @@ def _norm_spikes_early(view: View) -> Observation:
     top = int(np.argmax(first))
     later = norm.values[rows : 8 * rows]
     steady = level(later)
-    rises = top >= 1 and float(first[top]) >= 1.5 * float(first[0])
+    rises = top >= 1 and float(first[top]) >= max(1.5 * float(first[0]), 2.5 * level(first))  # the norm of a fresh model comes down anyhow
     ratio = float(first[top]) / steady if steady > 0 else 0.0
     usual = float(later.max()) / steady if steady > 0 else 0.0
     if rises and ratio >= max(view.limit("early-norm-spike"), 1.5 * usual):

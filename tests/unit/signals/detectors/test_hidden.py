@@ -16,6 +16,9 @@ ZERO_LATE = np.where(np.arange(400) < 200, CALM, 0.0)
 ZERO = np.zeros(400)
 
 TRIOS = {
+    "every-step-skipped": Trio(
+        run(loss=level(200, 6.2, 0.05), norm=np.full(200, NAN)), run(loss=falling(200), norm=np.full(200, NAN)), run(loss=falling(200))
+    ),
     "loss-exactly-zero": Trio(run(loss=ZERO_LATE), run(loss=with_at(CALM, 200, 0.0)), run(norm=NORM)),
     "loss-zero-from-first-row": Trio(run(loss=ZERO), run(loss=ZERO_LATE), run(norm=NORM)),
     "zero-loss-norm-zero": Trio(run(loss=ZERO, norm=ZERO), run(loss=ZERO, norm=NORM), run(loss=ZERO)),

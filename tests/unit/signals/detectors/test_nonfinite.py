@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.runs import alarms, event, falling, level, look, names, run, state, with_at
+from support.runs import Rows, alarms, event, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
 import sismo
 from sismo.judge import judge
+from sismo.records.types import Note, Run
 from sismo.signals.detectors import nonfinite
 from sismo.signals.types import State
 
@@ -17,6 +20,15 @@ CALM = falling(400)
 NORM = level(400, 1.0, 0.1)
 FOREVER = np.where(np.arange(400) < 200, CALM, NAN)
 ONCE = with_at(CALM, 200, NAN)
+SOON, PARTIAL = ([49, 50, 51, 52], [2.6, 2.5, NAN, NAN]), Note("partial-log", "the log starts late")
+
+
+def table(loss: Rows, *notes: Note) -> Run:
+    """A CSV file."""
+    made = run(loss=loss, notes=notes)
+    return replace(made, header=made.header._replace(source="csv"))
+
+
 NOTHING = run(norm=NORM)
 LATE = run(loss=(np.arange(1, 41) * 10, np.full(40, NAN)))
 
@@ -40,6 +52,7 @@ TRIOS = {
     "loss-nonfinite-after-resume": Trio(
         run(loss=FOREVER, events=[event(200, "resume")]), run(loss=FOREVER, events=[event(100, "resume")]), NOTHING
     ),
+    "loss-nonfinite-after-late-start": Trio(table(SOON, PARTIAL), run(loss=SOON, notes=[PARTIAL]), NOTHING),
     "norm-finite-before-nonfinite-loss": Trio(
         run(loss=FOREVER, norm=NORM), run(loss=FOREVER, norm=with_at(NORM, 190, INF)), run(loss=FOREVER)
     ),
@@ -109,3 +122,9 @@ def test_one_lost_row_is_never_healthy(dtype: str | None, row: int) -> None:
 def test_a_run_that_is_lost_abruptly_in_fp16_is_first_an_overflow() -> None:
     """S1.Q2: fp16 means that an activation passed 65504."""
     assert names(run(loss=FOREVER, dtype="fp16"))[0] == "fp16-overflow"
+
+
+def test_a_table_that_starts_late_and_is_lost_at_once_is_a_resume_that_lost_its_state() -> None:
+    assert names(table(SOON, PARTIAL))[0] == "resume-lost-optimizer"
+    assert "resume-lost-optimizer" not in names(run(loss=SOON, notes=[PARTIAL])), "lines cut out around a failure start late as well"
+    assert "resume-lost-optimizer" not in names(table(([0, 1, 2, 3], SOON[1]))), "the start of the run"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import falling, level, look, names, run, state, with_at
+from support.runs import event, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import judge
 from sismo.signals.detectors import runup
 from sismo.signals.types import State
 
@@ -14,12 +15,16 @@ NAN = float("nan")
 CALM, NORM = falling(400), level(400, 1.0, 0.1)
 LOST = np.where(np.arange(400) < 300, CALM, NAN)
 GROWS = np.where((np.arange(400) >= 290) & (np.arange(400) < 300), CALM * 1.3 ** (np.arange(400) - 289.0), LOST)
+FINITE_ONCE = run(loss=with_at(np.full(30, NAN), 0, 2.0))
 NORM_GROWS = np.where(np.arange(400) >= 290, 2.0 ** np.minimum(np.arange(400) - 289.0, 10), NORM)
 
 TRIOS = {
     "norm-runup": Trio(run(loss=LOST, norm=NORM_GROWS), run(loss=LOST, norm=NORM), run(loss=LOST)),
     "loss-runup": Trio(run(loss=GROWS), run(loss=LOST), run(loss=with_at(np.full(3, NAN), 0, 2.0))),
-    "calm-before-nonfinite": Trio(run(loss=LOST, norm=NORM), run(loss=GROWS, norm=NORM), run(loss=with_at(np.full(30, NAN), 0, 2.0))),
+    "calm-before-nonfinite": Trio(run(loss=LOST, norm=NORM), run(loss=GROWS, norm=NORM), FINITE_ONCE),
+    "abrupt-nan-inputs-unseen": Trio(run(loss=LOST), run(loss=LOST, more={"batch/nonfinite": np.zeros(300)}), FINITE_ONCE),
+    "abrupt-nan-weights-unseen": Trio(run(loss=LOST), run(loss=LOST, more={"weight_norm/all": np.ones(300)}), FINITE_ONCE),
+    "abrupt-nan-dtype-unseen": Trio(run(loss=LOST), run(loss=LOST, dtype="bf16"), FINITE_ONCE),
 }
 
 
@@ -35,6 +40,15 @@ def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
 @pytest.mark.parametrize("signal", list(TRIOS))
 def test_without_loss_and_norm_it_does_not_know(signal: str) -> None:
     assert state(run(lr=np.ones(100)), signal) is State.UNKNOWN
+
+
+def test_an_abrupt_nan_is_open_between_all_that_a_log_cannot_tell_apart() -> None:
+    """A loss alone says neither what the batch held, nor the weights, nor the dtype; each that is known closes one."""
+    first = judge(run(loss=LOST)).findings[0]
+    assert {"sqrt-at-zero", "all-keys-masked", "nonfinite-input", "nonfinite-weight", "fp16-overflow"} == set(first.twins)
+    known = judge(run(loss=LOST, dtype="fp32", more={"batch/nonfinite": np.zeros(300), "weight_norm/all": np.ones(300)})).findings[0]
+    assert not {"nonfinite-input", "nonfinite-weight", "fp16-overflow"} & set(known.twins)
+    assert names(run(loss=LOST, events=[event(299, "probe", origin="found", op="log", where="loss")]))[0] == "log-of-zero"
 
 
 def test_a_run_that_is_never_lost_has_no_run_up() -> None:

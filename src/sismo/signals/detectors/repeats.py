@@ -1,0 +1,60 @@
+"""A training loss that is learnt by heart from one moment on, as it is when the same batches come again and again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
+from sismo.records.types import Series
+from sismo.signals.levels import level
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+_PARTS = 60
+"""The loss is judged by the medians of so many parts of the log."""
+_SPAN = 5
+"""Parts that it was nearly level for before, and that it falls by half within."""
+_LEVEL, _FALL, _RISE = 0.1, 0.5, 1.1
+"""Fall in as many parts before that still counts as level; share of the level that is left after; rise of the validation loss meanwhile."""
+
+
+def _by_heart(view: View) -> Observation:
+    """Nearly level, then half or less within a twelfth of the log, while the validation loss rises: data that was seen is seen again.
+
+    At the end of an epoch all of the data begins again, and a fall there says nothing of the loader.
+    """
+    loss, val = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL)
+    if loss is None or val is None:
+        return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
+    if len(loss) < 2 * _PARTS or float(loss.values.min()) < 0 or view.header.objective is not None:
+        return absent(LOSS_TRAIN)
+    rows = np.array_split(np.arange(len(loss)), _PARTS)
+    parts = np.array([level(loss.values[part]) for part in rows])
+    for at in range(2 * _SPAN, _PARTS - _SPAN):
+        earlier, usual = level(parts[at - 2 * _SPAN : at - _SPAN]), level(parts[at - _SPAN : at])
+        if usual > (1 - _LEVEL) * earlier and parts[at + _SPAN] < _FALL * usual:
+            at += int(np.argmax(parts[at:] < (1 - _LEVEL) * usual))
+            before, start, end = (int(loss.steps[rows[min(_PARTS - 1, part)][0]]) for part in (at - 1, at, at + 2 * _SPAN))
+            again = _validation_rises(val, start, end) and not _epoch_ends(view, before, start)
+            found = present(start, strength=0.75, channel=LOSS_TRAIN, before=usual, after=float(parts[min(_PARTS - 1, at + _SPAN)]))
+            return found if again else absent(LOSS_TRAIN)
+    return absent(LOSS_TRAIN)
+
+
+def _validation_rises(val: Series, start: int, end: int) -> bool:
+    earlier, later = val.values[val.steps <= start], val.values[(val.steps > start) & (val.steps <= end)]
+    return bool(earlier.size and later.size) and float(later[-1]) > _RISE * float(earlier[-1]) > 0
+
+
+def _epoch_ends(view: View, start: int, end: int) -> bool:
+    """Whether an epoch ends between two steps, as far as the log has the epoch."""
+    epoch = view.finite("epoch")
+    if epoch is None or len(epoch) < 2:
+        return False
+    first, last = (float(np.interp(step, epoch.steps, epoch.values)) for step in (start, end))
+    return int(last) > int(first)
+
+
+DETECTORS = (
+    Detector("learns-by-heart-at-once", (LOSS_TRAIN, LOSS_VAL), _by_heart, "from step {start} on the training loss falls from {before:.4g} to {after:.4g} within a twelfth of the log while the validation loss rises: the same data comes again", "the training loss does not fall at once while the validation loss rises"),
+)  # fmt: skip
