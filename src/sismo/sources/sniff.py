@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from sismo.sources.registry import plugins
 
 MIN_SCORE = 5
 MAX_FILES = 1000
-"""Logs read from one folder; the rest are left out."""
+"""Logs read from one folder; the rest are left out, which is noted."""
 MAX_DEPTH = 3
 _LOG_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".log", ".out", ".txt", ".err", ".stdout", ".gz", ".zst", ".wandb", ".db")
 _LOG_NAMES = ("metrics.csv", "results.csv", "trainer_log.jsonl", "metrics.json", "metrics.jsonl", "history.csv", "history.json",
@@ -77,7 +78,9 @@ def _with_notes(tables: list[Table | Run], content: StreamContent) -> list[Table
 
 
 def _noted(one: Table | Run, notes: Sequence[Note]) -> Table | Run:
-    return one._replace(notes=(*one.notes, *notes)) if isinstance(one, Table) else one
+    if isinstance(one, Table):
+        return one._replace(notes=(*one.notes, *notes))
+    return dataclasses.replace(one, notes=(*one.notes, *notes))
 
 
 class _Folder(Content):
@@ -100,7 +103,8 @@ def _read_folder(label: str, path: Path, refused: list[SourceError]) -> list[Tab
     found: list[Table | Run] = []
     unreadable: list[SourceError] = []
     broken_links: list[Path] = []
-    for form, place in _places(path, 0, unreadable, broken_links):
+    places = _places(path, 0, unreadable, broken_links)
+    for form, place in places[:MAX_FILES]:
         try:
             found.extend(_named(form.read(_Folder(str(place), place)) if form is not None else read(str(place)), place, path))
         except (UnreadableLog, MalformedLog) as error:
@@ -117,14 +121,22 @@ def _read_folder(label: str, path: Path, refused: list[SourceError]) -> list[Tab
     if not found:
         raise UnrecognisedLog(label, "no training log found in this folder; name the log file itself")
     refused.extend(unreadable)
+    notes: list[Note] = []
     if broken_links:
         note = Note(
             "skipped-files",
             "{count} {count:link|links} in the folder {count:leads nowhere and was|lead nowhere and were} skipped",
             {"count": len(broken_links)},
         )
-        found = [_noted(one, (note,)) for one in found]
-    return found
+        notes.append(note)
+    if len(places) > MAX_FILES:
+        note = Note(
+            "left-out-files",
+            "{count} {count:log|logs} beyond the first {limit} {count:was|were} left out; name a subfolder",
+            {"count": len(places) - MAX_FILES, "limit": MAX_FILES},
+        )
+        notes.append(note)
+    return [_noted(one, notes) for one in found]
 
 
 def _places(path: Path, depth: int, unreadable: list[SourceError], broken_links: list[Path]) -> list[tuple[Format | None, Path]]:
@@ -142,7 +154,7 @@ def _places(path: Path, depth: int, unreadable: list[SourceError], broken_links:
     if log is not None:
         return [(None, path / log)]
     inside = [place for folder in folders for place in _places(folder, depth + 1, unreadable, broken_links)] if depth < MAX_DEPTH else []
-    return [*((None, path / name) for name in names if may_be_log(name)), *inside][:MAX_FILES]
+    return [*((None, path / name) for name in names if may_be_log(name)), *inside]
 
 
 def named_log(names: Sequence[str]) -> str | None:
@@ -167,7 +179,7 @@ def _entries(path: Path, broken_links: list[Path]) -> tuple[list[Path], list[Pat
             files.append(Path(entry.path))
         elif entry.is_symlink() and not os.path.exists(entry.path):
             broken_links.append(Path(entry.path))
-    return sorted(files), sorted(folders)[: MAX_FILES * 4]
+    return sorted(files), sorted(folders)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sismo.errors import SourceError
-from sismo.sources import load
+from sismo.sources import load, sniff
 from sismo.sources.content import StreamContent
 
 ROWS = "".join(f'{{"step": {n}, "loss": {3 - n / 100}, "lr": 0.001}}\n' for n in range(60))
@@ -49,6 +49,27 @@ def test_a_damaged_zstd_gives_what_comes_before_the_damage(how: str, tmp_path: P
     (run,) = load(path)
     assert 2000 < len(run.series["loss/train"]) < 12_000
     assert "partial-log" in [note.code for note in run.notes]
+
+
+def test_a_damaged_zstd_of_a_single_block_is_refused_in_one_line(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    packed = bytearray(zstandard.compress(noise(200)))
+    packed[12:60] = b"\xff" * 48
+    path = tmp_path / "train.log.zst"
+    path.write_bytes(packed)
+    with pytest.raises(SourceError, match="damaged compressed file: nothing in it could be read") as refused:
+        load(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_logs_beyond_the_limit_of_a_folder_are_left_out_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sniff, "MAX_FILES", 3)
+    for at in range(5):
+        (tmp_path / f"run{at}").mkdir()
+        (tmp_path / f"run{at}" / "log.jsonl").write_text(ROWS)
+    runs = load(tmp_path)
+    assert len(runs) == 3
+    assert "2 logs beyond the first 3 were left out; name a subfolder" in [str(note) for note in runs[0].notes]
 
 
 def test_zstd_frames_in_a_row_are_one_file(tmp_path: Path) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import pickle
 import sqlite3
 import struct
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sismo.errors import MalformedLog
+from sismo.errors import MalformedLog, SourceError
 from sismo.records.types import Run
 from sismo.sources import load
 
@@ -123,6 +126,56 @@ def test_a_run_of_wandb_that_was_never_uploaded(tmp_path: Path) -> None:
     assert "partial-log" in [note.code for note in run.notes]
     path.write_bytes(wandb_file([]))
     with pytest.raises(MalformedLog, match="no history"):
+        load(path)
+
+
+def test_the_configuration_that_a_run_of_wandb_started_with_is_its_header(tmp_path: Path) -> None:
+    items = {"max_grad_norm": 1.0, "train": {"warmup_steps": 100}, "tags": ["a"]}
+    config = b"".join(field(1, field(1, key.encode()) + field(16, json.dumps(value).encode())) for key, value in items.items())
+    record = field(17, field(1, b"abc") + field(4, config))
+    body = wandb_file([{"train/loss": loss, "train/global_step": 10 * at} for at, loss in enumerate(LOSSES)])
+    path = tmp_path / "run-abc.wandb"
+    path.write_bytes(body[:7] + struct.pack("<IHB", 0, len(record), 1) + record + body[7:])
+    (run,) = load(path)
+    check(run)
+    assert (run.header.clip, run.header.warmup_steps) == (1.0, 100)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"history": {"loss": LOSSES, "step": [10 * at for at in range(12)]}, "epoch": 12},
+        {"log": [{"step": 10 * at, "loss": loss} for at, loss in enumerate(LOSSES)]},
+        {"train_losses": [np.float64(loss) for loss in LOSSES], "step": list(range(0, 120, 10))},
+    ],
+)
+def test_the_plain_history_of_a_checkpoint(document: dict[str, object], tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    model(torch.ones(2)).sum().backward()
+    optimizer.step()
+    path = tmp_path / "last.pt"
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), **document}, path)
+    (run,) = load(path)
+    check(run)
+
+
+def test_a_checkpoint_without_a_history_is_refused_and_nothing_in_it_runs(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> object:
+            return os.system, (f"touch {tmp_path / 'sprung'}",)
+
+    path = tmp_path / "last.ckpt"
+    for content in (Trap(), {"losses": [Trap(), Trap()]}, {"epoch": 3, "loss": 2.5}):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("last/data.pkl", pickle.dumps(content, protocol=2))
+        with pytest.raises(SourceError):
+            load(path)
+    assert not (tmp_path / "sprung").exists()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("last/data.pkl", pickle.dumps({"loss": LOSSES})[:-9])
+    with pytest.raises(MalformedLog, match="cannot be unpickled"):
         load(path)
 
 

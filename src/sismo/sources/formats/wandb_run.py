@@ -12,15 +12,17 @@ from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.objects import add_record
 from sismo.sources.protobuf import fields
-from sismo.sources.rows import RowBuilder
+from sismo.sources.rows import RowBuilder, flatten
 
 _MAGIC = b":W&B"
 _FILE_HEADER = 7
 _BLOCK = 32 * 1024
 _HEADER = struct.Struct("<IHB")
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
-_HISTORY, _CONFIG = 2, 5
-"""Fields of a record. In both, field 1 is an item; in an item, 1 is the key, 2 a part of a nested key and 16 the value as JSON."""
+_HISTORY, _CONFIG, _RUN = 2, 5, 17
+"""Fields of a record. In the first two, field 1 is an item; in an item, 1 is the key, 2 a part of a nested key, 16 the value as JSON."""
+_STARTED_WITH = 4
+"""The configuration that a run was started with, inside the run."""
 
 
 class WandbRun(Format):
@@ -74,13 +76,25 @@ def _records(data: bytes) -> Iterator[bytes]:
 
 def _add(builder: RowBuilder, record: bytes) -> None:
     for number, _, body in fields(memoryview(record)):
-        if number not in (_HISTORY, _CONFIG) or isinstance(body, int):
+        if isinstance(body, int):
             continue
-        items = dict(_item(content) for inner, _, content in fields(body) if inner == 1 and not isinstance(content, int))
-        if number == _CONFIG:
-            builder.config.update({key: value for key, value in items.items() if isinstance(value, str | int | float | bool)})
-        elif not add_record(builder, items):
-            builder.skipped += 1
+        if number == _HISTORY:
+            builder.skipped += not add_record(builder, _items(body))
+        elif number == _CONFIG:
+            _configure(builder, body)
+        elif number == _RUN:
+            for inner, _, content in fields(body):
+                if inner == _STARTED_WITH and not isinstance(content, int):
+                    _configure(builder, content)
+
+
+def _configure(builder: RowBuilder, config: memoryview) -> None:
+    settings = flatten(_items(config))
+    builder.config.update({key: value for key, value in settings.items() if isinstance(value, str | int | float | bool)})
+
+
+def _items(body: memoryview) -> dict[str, object]:
+    return dict(_item(content) for inner, _, content in fields(body) if inner == 1 and not isinstance(content, int))
 
 
 def _item(view: memoryview) -> tuple[str, object]:
