@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -177,3 +178,47 @@ def too_many() -> tuple[Any, ...]:
 def interrupts() -> None:
     """Somebody presses Ctrl-C while the data is loaded."""
     raise KeyboardInterrupt
+
+
+def loop_fails() -> tuple[Any, ...]:
+    """A loop that raises."""
+
+    def step(model: nn.Module, batch: Any, optimizer: torch.optim.Optimizer) -> None:
+        raise ValueError("no such key")
+
+    return (*whole()[:3], step)
+
+
+def loader_fails() -> tuple[Any, ...]:
+    """A loader that raises at its second batch."""
+
+    def batches() -> Iterator[Any]:
+        yield _rows(1)[0]
+        raise OSError("the disk is gone")
+
+    return (*whole()[:4], batches(), _rows(2))
+
+
+def words() -> tuple[Any, ...]:
+    """A loader of text that nobody tokenised."""
+    return (*whole()[:4], [["a", "b"]], [["a"]])
+
+
+def no_parameters() -> tuple[Any, ...]:
+    """A model that has nothing to train."""
+    return nn.Identity(), lambda model, batch: model(batch).float().mean()
+
+
+def says_a_number() -> tuple[Any, ...]:
+    """A loss function that returns a float."""
+    return (whole()[0], lambda model, batch: float(loops.loss_of(model, batch)), whole()[2])
+
+
+def leaves() -> None:
+    """An entry point that ends the process."""
+    raise SystemExit(3)
+
+
+def loop_idles() -> tuple[Any, ...]:
+    """A loop without a step."""
+    return (*whole()[:3], lambda model, batch, optimizer: None)

@@ -96,6 +96,39 @@ def test_what_cannot_be_done_is_one_line(options: list[str], said: str, capsys: 
     assert len(error.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("probe", "entry", "said"),
+    [
+        ("nan", "on_meta", "meta device"),
+        ("causal", "other_shape", "failed on this batch"),
+        ("replay", "no_optimizer", "needs the optimizer"),
+        ("nan", "too_many", "list, list, int"),
+        ("nan", "leaves", "SystemExit: 3"),
+        ("flow", "no_parameters", "no gradient"),
+        ("replay", "says_a_number", "returned no tensor"),
+        ("flow", "loop_fails", "the loop failed: ValueError: no such key"),
+        ("flow", "loop_idles", "took no step"),
+        ("leakage", "build", "the fifth and the sixth"),
+        ("leakage", "loader_fails", "a loader failed: OSError: the disk is gone"),
+        ("leakage", "words", "tensor of tokens"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Converting a tensor")
+def test_what_a_user_may_get_wrong_is_one_line(
+    probe: str, entry: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.save(loops.batches(1)[0], tmp_path / "batch.pt")
+    assert cli(["probe", probe, "--entry", f"{ENTRY}:{entry}", "--batch", str(tmp_path / "batch.pt")]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_ctrl_c_while_the_data_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:interrupts"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
 class Evil:
     """Runs code when it is unpickled."""
 

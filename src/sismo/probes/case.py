@@ -210,6 +210,8 @@ def built(entry: str) -> Built:
             f"{entry} must return a model and a loss function, and may return an optimizer, a loop, and loaders for training and "
             f"validation after them; it returned {said}"
         )
+    if any(parameter.is_meta for parameter in parts[0].parameters()):
+        raise UsageError(f"{entry} returned a model on the meta device, which has no numbers in it: build it on a real one")
     return Built(*parts)
 
 
@@ -237,7 +239,7 @@ def _user(what: str, call: Callable[[], Any]) -> Any:
     """Runs code of the user's; whatever it raises becomes one line."""
     try:
         return call()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{what}: {one_line(error)}") from error
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
 
+from sismo.errors import UsageError
 from sismo.probes import step
 from sismo.probes.step import LossFn
 from sismo.probes.untouched import untouched
@@ -112,7 +113,7 @@ class Flow:
 def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | None = None, loop: Loop | None = None) -> Flow:
     """Takes one step and looks at every parameter; with ``loop``, two steps as the training loop takes them. All is left as it was.
 
-    Without an optimizer, only what gets no gradient is known.
+    Without an optimizer, only what gets no gradient is known. Raises ``UsageError`` when the loop fails or takes no step.
     """
     with untouched(model, optimizer) as loan:
         step.backward(step.loss_of(model, batch, loss_fn))
@@ -167,8 +168,12 @@ def _watched(model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, nor
             for _ in range(2):
                 torch.set_rng_state(random)
                 loop(model, batch, optimizer)
+    except Exception as error:
+        raise UsageError(f"the loop failed: {step.one_line(error)}") from error
     finally:
         handle.remove()
+    if not modes:
+        raise UsageError("the loop took no step of the optimizer: there is nothing to look at")
     # Clipping hides what piled up, so that where there is a clip the norm before it counts.
     first, second = (clipped if len(clipped) >= 2 else [*seen, 0.0, 0.0])[:2]
     return second > _PILED * first > 0.0, bool(clipped) and clipped[0] > _CLIPPED * norm > 0.0, all(modes)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sismo.errors import UsageError
+from sismo.errors import SismoError, UsageError
 from sismo.probes.case import Case
 from sismo.probes.leakage import leakage
+from sismo.probes.step import one_line
 from sismo.records.probing import ProbeReport
 
 _BATCHES = 10_000
@@ -20,4 +21,9 @@ def run(case: Case) -> ProbeReport:
         raise UsageError(
             "leakage compares two loaders: build() has to return them, for training and validation, as the fifth and the sixth"
         )
-    return leakage(islice(train, _BATCHES), islice(val, _BATCHES)).report()
+    try:
+        return leakage(islice(train, _BATCHES), islice(val, _BATCHES)).report()
+    except SismoError:
+        raise
+    except Exception as error:
+        raise UsageError(f"a loader failed: {one_line(error)}") from error
