@@ -101,18 +101,27 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
                 )
             )
         if duplicates:
-            notes.append(
-                Note(
-                    "duplicate-steps",
-                    "{count} {count:row repeats the step before it|rows repeat the step before them}; the last of each was kept",
-                    {"count": duplicates},
-                )
-            )
+            notes.append(_repeated(duplicates, max(len(one) for one in series.values())))
         notes.extend(_beyond_counting(columns))
         notes.extend(remarks(series, axis.unit))
         ordered = tuple(sorted(events, key=lambda event: event.step))
         runs.append(Run(label, header, series, ordered, tuple(notes)))
     return runs
+
+
+def _repeated(duplicates: int, steps: int) -> Note:
+    """The remark on rows that repeat a step: a few are an accident, as many as there are steps are another writer."""
+    if duplicates % steps:
+        return Note(
+            "duplicate-steps",
+            "{count} {count:row repeats the step before it|rows repeat the step before them}; the last of each was kept",
+            {"count": duplicates},
+        )
+    return Note(
+        "duplicate-steps",
+        "each step comes {times} times, as it does where several ranks write one file; the last row of each was kept",
+        {"times": duplicates // steps + 1},
+    )
 
 
 def _beyond_counting(columns: Mapping[str, Column]) -> list[Note]:
