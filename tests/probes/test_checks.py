@@ -160,6 +160,8 @@ def test_tokens_ngrams_and_duplicates() -> None:
     before = loops.digest(model, optimizer, [])
     found = carried(model, batch, loops.loss_of, recent)
     assert [(one.place, one.seen_before) for one in found.duplicates] == [(0, 1)]
+    assert found.report().data["duplicates"] == "no"  # one example of several, as where one epoch ends and the next begins
+    assert carried(model, recent[0], loops.loss_of, recent).report().data["duplicates"] == "yes"
     assert found.repeated is not None
     assert set(found.repeated[0]) == {3, 4, 5}
     assert len(found.tokens) == 10

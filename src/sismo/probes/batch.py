@@ -23,6 +23,8 @@ from sismo.records.types import Note
 _MOST = 10
 """Tokens and n-grams that are named."""
 _N = 3
+_AGAIN = 0.9
+"""Share of the examples, all in one recent batch, from which it is the batch that comes again: examples do from epoch to epoch."""
 _FAR = 3.0
 """Times the median of the batch from which an example carries it."""
 
@@ -94,7 +96,9 @@ class Carried:
             verdict = Note("carried", "{count} of {total} examples carry the batch: {places}.", numbers)
         else:
             verdict = Note("even", "No example stands out from its batch.")
-        data: dict[str, object] = {"batch": "carried" if carried else "even", "duplicates": "yes" if self.duplicates else "no"}
+        before = Counter(one.seen_before for one in self.duplicates)
+        again = max(before.values(), default=0) >= _AGAIN * len(self.examples)
+        data: dict[str, object] = {"batch": "carried" if carried else "even", "duplicates": "yes" if again else "no"}
         if carried:
             data["examples"] = [one.place for one in carried]
         columns = (word("example"), word("loss"), word("gradient norm"), word("seen before"))

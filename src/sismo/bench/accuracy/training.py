@@ -113,7 +113,8 @@ def _case(setup: Setup, folder: Path) -> Case:
         setup.clip(state)
         setup.apply(state)
 
-    return Case(Built(model, loss, setup.optimizer(settings, model), loop), run, step)
+    train, val = ([(rows.inputs, rows.targets)] for rows in (data.train, data.val))
+    return Case(Built(model, loss, setup.optimizer(settings, model), loop, train, val), run, step)
 
 
 def _suspected(run: Run) -> int:

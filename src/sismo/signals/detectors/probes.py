@@ -50,7 +50,7 @@ DETECTORS = (
     Detector("gradients-pile-up", ("events.probe",), _event("flow", "piles_up", "yes"), "the second step on a batch has the gradient of the first in it", "gradients are cleared between steps", _FLOW),
     Detector("scaled-gradients-clipped", ("events.probe",), _event("flow", "clips_scaled", "yes"), "gradients are clipped before they are unscaled", "the clip acts on unscaled gradients", _FLOW),
     Detector("gradient-dies-over-depth", ("events.probe",), _event("init", "gradient", "dies"), "the gradient of the first layer, {where}, is under a thousandth of that of the last", "the gradient reaches the first layer", _INIT),
-    Detector("examples-seen-before", ("events.probe",), _event("batch", "duplicates", "yes"), "examples of the batch were in a recent one", "no example of the batch was in a recent one", _BATCH),
+    Detector("examples-seen-before", ("events.probe",), _event("batch", "duplicates", "yes"), "the same batch was served a few steps ago", "no recent batch is the same", _BATCH),
     Detector("splits-overlap", ("events.probe",), _event("leakage", "overlap", "yes"), "validation rows are in the training data", "no validation row is in the training data", _LEAKAGE),
     Detector("labels-carry-no-loss", ("events.probe",), _event("leakage", "unlabelled", "yes"), "there are batches in which no label carries loss", "labels of every batch carry loss", _LEAKAGE),
     Detector("batch-carried-by-few", ("events.probe",), _event("batch", "batch", "carried"), "a few examples carry the batch", "no example stands out from the batch", _BATCH),

@@ -75,6 +75,7 @@ CAUSES = (
         base=0.38,
         supports=(Weight("gradient-cut-off", 0.5), Weight("weights-frozen", 0.3)),
         raised_by=(("update-is-zero", _W), ("gradient-cut-off", _W)),
+        against=(Weight("units-dead", 0.5),),
         vetoes=("weights-unheld",),
         twins=("parameter-not-in-optimizer", "update-changes-nothing"),
         decider="Look whether the group has a gradient, and whether the optimizer holds it.",

@@ -125,6 +125,7 @@ CAUSES = (
         supports=(Weight("dtype-bf16", 0.2), Weight("update-under-rounding", 0.3), Weight("updates-rounded-away", 0.6), Weight("loss-flat", 0.1), Weight("step-changes-nothing", 0.1)),
         against=(Weight("loss-falls", 0.7), Weight("val-still-improves", 0.2)),
         vetoes=("lr-only-rises", "loss-nonfinite-forever", "weights-fp32"),
+        explains=("update-changes-nothing",),
         twins=("lr-too-low",),
         decider="Compare a weight before and after one step, bit for bit.",
     ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.runs import event, run, state
+import numpy as np
+from support.runs import event, falling, names, run, state
 from support.trios import Trio, check, check_all, each
 
 from sismo.records.types import Run
@@ -73,3 +74,22 @@ def test_the_last_result_counts() -> None:
     broken, repaired = run(events=said), run(events=said[:2])
     assert state(repaired, "future-moves-the-past") is State.ABSENT
     assert state(broken, "future-moves-the-past") is State.PRESENT
+
+
+def test_a_small_initialisation_that_lets_the_gradient_through_is_no_fault() -> None:
+    """GPT-2's own is a fiftieth of torch's at the embedding."""
+    assert "init-too-small" not in names(run(loss=falling(400), events=[event(0, "probe", init="small", where="tokens")]))
+    assert "init-too-small" in names(run(loss=falling(400), events=[event(0, "probe", init="small", gradient="dies", where="first")]))
+
+
+def test_gradients_of_zero_behind_dead_units_are_no_frozen_layer() -> None:
+    cut = event(399, "probe", flow="cut-off", where="first")
+    dead = {"dead_units/first": np.ones(40)}
+    assert names(run(loss=falling(400), events=[cut]))[0] == "frozen-by-mistake"
+    assert names(run(loss=falling(400), more=dead, events=[cut]))[0] == "dead-units"
+
+
+def test_a_step_that_bf16_weights_round_away_is_told_as_that() -> None:
+    more = {"update_ratio/a": np.full(40, 1e-5)}
+    still = run(loss=falling(400, start=2.0), more=more, dtype="bf16", events=[event(399, "probe", update="nothing", where="a")])
+    assert names(still)[0] == "bf16-update-rounding"
