@@ -79,6 +79,10 @@ def _found(change: NewValue, spots: Sequence[Spot], planned: int | None) -> Mapp
         return changed or Text("{key} is {value} already", {"key": ".".join(places[0].path), "value": places[0].raw})
     places = [spot for spot in spots if spot.key in change.keys]
     shares = [spot for spot in spots if spot.key in SETTINGS["warmup-share"].keys] if change.setting == "warmup" else []
+    if len(places) == len(shares) == 1:
+        # Both are in a dump of transformers' arguments, where steps go before a share: the share counts only without steps.
+        in_use = not _number(_value(plain(places[0].raw))) and bool(_number(_value(plain(shares[0].raw))))
+        places, shares = ([], shares) if in_use else (places, [])
     if len(places) + len(shares) != 1:
         return _unclear([*places, *shares], change.keys)
     (spot,) = [*places, *shares]

@@ -104,7 +104,7 @@ def test_each_spelling_of_precision(old: str, new: str, tmp_path: Path) -> None:
         ("lr: null\n", "lr-too-high", "no number"),
         ("fp16: true\n", "fp16-overflow", "not clear"),
         ("fp16: false\nbf16: true\n", "fp16-overflow", "already"),
-        ("warmup_steps: 0\nwarmup_ratio: 0.0\n", "missing-warmup", "not clear"),
+        ("warmup_steps: 0\nwarmup_iters: 0\n", "missing-warmup", "not clear"),
         ("warmup_steps: 100\n", "missing-warmup", "already"),
         ("max_grad_norm: 0.25\n", "long-tail-batch", "already"),
     ],
@@ -127,6 +127,8 @@ def test_a_value_that_an_alias_repeats_is_one(tmp_path: Path) -> None:
         ("warmup_steps: 0", 50_000, "warmup_steps: 500"),
         ("warmup_ratio: 0.0", None, "warmup_ratio: 0.01"),
         ("warmup_ratio: 0.0", 2_000, "warmup_ratio: 0.05"),
+        ("warmup_ratio: 0.0\nwarmup_steps: 0", None, "warmup_ratio: 0.0\nwarmup_steps: 100"),
+        ("warmup_ratio: 0.001\nwarmup_steps: 0", None, "warmup_ratio: 0.01\nwarmup_steps: 0"),
     ],
 )
 def test_warmup_in_steps_or_as_a_share(text: str, planned: int | None, line: str, tmp_path: Path) -> None:
@@ -173,3 +175,30 @@ def test_a_file_without_values_needs_no_change(suffix: str, tmp_path: Path) -> N
 def test_json_keys_at_every_depth() -> None:
     spots = kinds()[".json"].spots('{"a": {"b": [1, {"c": 2}], "d": "x,:{"}, "e": null, "f": []}')
     assert [(spot.path, spot.raw) for spot in spots] == [(("a", "b", "[]", "c"), "2"), (("a", "d"), '"x,:{"'), (("e",), "null")]
+
+
+REAL = {
+    "training_args.json": (
+        '{\n  "learning_rate": 5e-05,\n  "warmup_ratio": 0.0,\n  "warmup_steps": 0,\n  "fp16": true,\n  "max_grad_norm": 1.0\n}\n',
+        {'"warmup_steps": 0': '"warmup_steps": 100'},
+    ),
+    "nanogpt.toml": (
+        "# train a gpt\n[optim]\nlearning_rate = 6e-4 # max\nmax_iters = 5_000\nwarmup_iters = 0   # none!\nmin_lr = 6e-5\n",
+        {"warmup_iters = 0": "warmup_iters = 100"},
+    ),
+    "hydra.yaml": (
+        "# @package _global_\ndefaults:\n  - _self_\n  - model: gpt   # 124M\ncommon: &common\n  lr: 6.0e-4   # peak\n"
+        "optim:\n  <<: *common\nschedule:\n  warmup_steps: 0  # TODO\nsteps: ${total}\ntotal: 10000\n",
+        {"warmup_steps: 0": "warmup_steps: 100"},
+    ),
+}
+"""Files as Hugging Face, nanoGPT and hydra write them, and all that may change in them."""
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_files_as_they_are_written_out_there(name: str, tmp_path: Path) -> None:
+    text, changes = REAL[name]
+    wanted = text
+    for old, new in changes.items():
+        wanted = wanted.replace(old, new)
+    assert patched(text, "missing-warmup", tmp_path, name=name)[1] == wanted
