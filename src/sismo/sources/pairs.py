@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
-from sismo.sources.cells import Cell, group_cell, row_of
+from sismo.sources.cells import Cell, group_cell
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.numbers import NUMBER, number
-from sismo.sources.template import Quick
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
 _VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)")
@@ -39,16 +38,6 @@ def find_cells(line: str, start: int = 0, stop: int | None = None) -> Iterator[t
         named = (first + key.start(), first + key.end())
         out_of = Cell(key[0], *match.span(2)) if match[2] else None
         yield Cell(key[0], *match.span(1), named, times), out_of
-
-
-def find_pairs(text: str) -> Iterator[tuple[str, float, float | None]]:
-    """Key, value and, for ``10/47``, what it is out of."""
-    for cell, out_of in find_cells(text):
-        yield cell.key, row_of(text, [cell])[cell.key], None if out_of is None else float(text[out_of.start : out_of.end])
-
-
-quick_pairs = Quick(lambda text: [cell for cell, _ in find_cells(text)])
-"""Key to value of the pairs in a piece of text, fast where pieces of its shape come again and again."""
 
 
 def without_stamp(line: str) -> str:

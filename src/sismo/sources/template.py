@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sismo.sources.cells import Cell, row_of
+from sismo.sources.cells import Cell
 from sismo.sources.numbers import floats, number
 
 TOGETHER = 4096
@@ -21,7 +21,6 @@ TOGETHER = 4096
 
 _FEW = 16
 """Lines that are converted faster one by one."""
-MAX_KNOWN = 2000
 _NONE = {ord(digit): None for digit in "0123456789"}
 _PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)")
 _DIGITS = re.compile(r"[0-9]+")
@@ -48,11 +47,6 @@ class Template:
         bar, stays_open: see ``Line``.
     """
 
-    __slots__ = (
-        "_cells", "_commas", "_rows", "_texts", "bar", "following", "headings", "joined",
-        "joins", "markers", "pattern", "settle", "stays_open", "word",
-    )  # fmt: skip
-
     def __init__(self, pattern: str, cells: Sequence[Cell], *, commas: bool, joins: bool, bar: bool, stays_open: bool) -> None:
         self.pattern = re.compile(pattern + r"(?:\n|\Z)")
         self.joins, self.bar, self.stays_open = joins, bar, stays_open
@@ -63,7 +57,9 @@ class Template:
         self.headings: Mapping[str, Sequence[str]] = {}
         self.following: Template = self
         self._cells = cells
+        self._keys = [cell.key for cell in cells]
         self._commas = commas
+        self._plain = not commas and all(cell.times == 1.0 for cell in cells)
         self._rows: list[int] = []
         self._texts: list[str] = []
 
@@ -90,13 +86,14 @@ class Template:
         """The rows of lines in a row."""
         if len(found) < _FEW:
             return map(self.row, found)
-        keys = [cell.key for cell in self._cells]
         values = self._values([text for one in found for text in one.groups()], len(found))
-        return (dict(zip(keys, row, strict=True)) for row in values.tolist())
+        return (dict(zip(self._keys, row, strict=True)) for row in values.tolist())
 
     def row(self, found: re.Match[str]) -> dict[str, float]:
         """The row of one line."""
-        return {cell.key: value for cell, text in zip(self._cells, found.groups(), strict=True) if (value := cell.value(text)) is not None}
+        if self._plain:
+            return dict(zip(self._keys, map(float, found.groups()), strict=True))
+        return dict(zip(self._keys, self._values(found.groups(), 1)[0].tolist(), strict=True))
 
     def flush(self, store: _Store) -> None:
         """Hands over what was remembered."""
@@ -116,30 +113,6 @@ class Template:
             if cell.times != 1.0:
                 values[:, at] = cell.multiplied(values[:, at])
         return values
-
-
-class Quick:
-    """Reads numbers out of pieces of text, and again without asking what they mean where the shape is known.
-
-    Arguments:
-        cells: gives the cells of a piece.
-    """
-
-    def __init__(self, cells: Callable[[str], Sequence[Cell]]) -> None:
-        self._cells = cells
-        self._known: dict[str, Template | None] = {}
-
-    def __call__(self, text: str) -> dict[str, float]:
-        """Key to number, as ``row_of`` gives it."""
-        shape = shape_of(text)
-        template = self._known.get(shape)
-        found = template.pattern.fullmatch(text) if template is not None else None
-        if template is not None and found is not None:
-            return template.row(found)
-        cells = self._cells(text)
-        if shape not in self._known and len(self._known) < MAX_KNOWN:
-            self._known[shape] = template_of(text, cells)
-        return row_of(text, cells)
 
 
 def template_of(

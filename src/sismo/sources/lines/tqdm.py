@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from sismo.sources.axis import EPOCH_LENGTH_KEY
@@ -30,7 +31,7 @@ _NAMED, _COUNT, _TOTAL = "@epoch", "@count", "@total"
 class _Seen:
     count: float = -1.0
     total: float = 0.0
-    post: tuple[tuple[str, float | None], ...] = ()
+    row: dict[str, float] = field(default_factory=dict)
     step: float = -1.0
     epoch: float = 0.0
 
@@ -55,26 +56,31 @@ def parse(line: str) -> Parsed | None:
 
 def settle(row: dict[str, float], side: str, log: TextLog) -> None:
     count, total, named = row.pop(_COUNT), row.pop(_TOTAL), row.pop(_NAMED, None)
-    post = tuple([(key, None if math.isnan(value) else value) for key, value in row.items()])
     seen = cast("_Seen", log.memo.setdefault(f"tqdm-{side}", _Seen()))
     epoch = named if named is not None else _epoch(count, seen, log)
     if side == "val":
         # Only the end of an evaluation bar is a result; the rest are running means.
-        if count == total and (epoch, post) != (seen.epoch, seen.post):
+        if count == total and (epoch != seen.epoch or not _same(row, seen.row)):
             log.add({"epoch": epoch} | {f"val/{key}": value for key, value in row.items()})
-            seen.epoch, seen.post = epoch, post
+            seen.epoch, seen.row = epoch, row
         return
     fresh = epoch != seen.epoch or count < seen.count
-    # The same NaN at a later count is a later NaN; the same number may be the old one, drawn again.
-    lost = count > seen.count and not all(map(math.isfinite, row.values()))
-    if not fresh and post == seen.post and not lost:
+    if not fresh and _same(row, seen.row) and (count <= seen.count or all(map(math.isfinite, row.values()))):
+        # The same NaN at a later count is a later NaN; the same number may be the old one, drawn again.
         seen.count = count
         return
     step = count if fresh else max(count, seen.step + 1)
     if not fresh and count > seen.step + 1 and count == total:
         step = count
-    seen.count, seen.total, seen.post, seen.step, seen.epoch = count, total, post, step, epoch
+    seen.count, seen.total, seen.row, seen.step, seen.epoch = count, total, row, step, epoch
     log.add({"epoch": epoch, "batch": step, EPOCH_LENGTH_KEY: total} | row)
+
+
+def _same(row: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether two bars show the same numbers; NaN is the same as NaN."""
+    if row.keys() != other.keys():
+        return False
+    return all(value == other[key] or (value != value and other[key] != other[key]) for key, value in row.items())
 
 
 def _epoch(count: float, seen: _Seen, log: TextLog) -> float:
