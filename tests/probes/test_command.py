@@ -212,7 +212,7 @@ def test_the_learning_rate_is_that_of_the_suspected_step(tmp_path: Path) -> None
     assert replayed(tmp_path / "run", "--step", "24")["class"] == "learning-rate"
 
 
-def test_what_is_bad_only_from_the_checkpoint_after_it_is_the_state(tmp_path: Path) -> None:
+def test_what_is_bad_only_from_the_checkpoint_after_it_is_the_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, optimizer = loops.build(dropout=0.0)
     with Recorder(model, optimizer, tmp_path / "run", save_every=8) as recorder:
         loops.train(model, optimizer, 20, recorder.step)
@@ -221,6 +221,9 @@ def test_what_is_bad_only_from_the_checkpoint_after_it_is_the_state(tmp_path: Pa
         loops.train(model, optimizer, 5, recorder.step)
     keep(tmp_path / "run", 17, 25)
     assert replayed(tmp_path / "run", "--step", "20")["class"] == "state"
+    out = capsys.readouterr().out
+    assert "From the state of step 15 the step is sound" in out
+    assert "the one of step 23" in " ".join(out.split())
 
 
 def test_a_loss_that_only_the_run_had_is_put_down_to_the_machine(tmp_path: Path) -> None:

@@ -157,6 +157,14 @@ def test_every_command_has_help_with_examples(command: str, capsys: pytest.Captu
     assert f"Examples:\n    sismo {command}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["diagnose", "fix", "postmortem", "probe", "scan"])
+def test_the_exit_codes_stand_one_a_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    codes = capsys.readouterr().out.partition("Exit codes:\n")[2]
+    assert codes.startswith("    0  ")
+    assert "\n    2  " in codes
+
+
 def test_the_commands_are_those_in_the_folder(capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path(__file__).parents[3] / "src" / "sismo" / "cli" / "commands"
     assert run(["--help"]) == 0

@@ -27,6 +27,7 @@ Examples:
   python train.py 2>&1 | tee train.log | sismo diagnose -
   sismo diagnose metrics.csv --map loss/train=my_loss --json
 
+\b
 Exit codes:
   0  read, and nothing at the --fail-on level or worse; also when
      there was too little to judge

@@ -19,6 +19,7 @@ Examples:
   sismo fix train.log --config args.json --write fixes/ \\
       && patch -p0 < fixes/fix.patch
 
+\b
 Exit codes:
   0  there is something to change, or to look at first
   1  nothing is prescribed: healthy, or not sure enough; it says why

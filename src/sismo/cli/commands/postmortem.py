@@ -22,6 +22,7 @@ Examples:
   sismo postmortem train.log -o incident.html --lang es
   sismo postmortem train.log > incident.md
 
+\b
 Exit codes:
   0  written
   2  something could not be read or written"""

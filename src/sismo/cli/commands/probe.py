@@ -20,6 +20,7 @@ Examples:
   sismo probe causal --entry train:build --batch tokens.pt
   sismo probe leakage --entry train:build
 
+\b
 Exit codes:
   0  nothing wrong was found
   1  something was found; with --run it is in the run as evidence

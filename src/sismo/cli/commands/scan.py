@@ -20,6 +20,7 @@ Examples:
 What was read is kept in DIR/seen.jsonl: after Ctrl-C the same command
 goes on there, and runs that did not change are not read again.
 
+\b
 Exit codes:
   0  scanned, and nothing at the --fail-on level or worse
   1  scanned, and something was found

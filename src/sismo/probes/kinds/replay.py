@@ -12,6 +12,7 @@ from sismo.probes.outcomes import Replay, usual_before
 from sismo.probes.replay import replay
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.probing import ProbeReport
+from sismo.records.types import Note
 
 _OTHERS = 3
 
@@ -30,8 +31,16 @@ def run(case: Case) -> ProbeReport:
     if found.fault is None and not found.reproduced and later is not None:
         case.load(later)
         after = _from_here(case, case.checkpoint)
-        found = after if after.reproduced else found
+        if after.reproduced:
+            return _said_of(later, case, after.report())
     return case.remarked(found.report())
+
+
+def _said_of(later: Checkpoint, case: Case, found: ProbeReport) -> ProbeReport:
+    """A result from the state after the trouble, with what was seen from the one before it."""
+    numbers = {"before": case.checkpoint.step if case.checkpoint is not None else 0, "after": later.step}
+    note = Note("later", "From the state of step {before} the step is sound; what follows starts from the one of step {after}.", numbers)
+    return found._replace(notes=(note, *found.notes))
 
 
 def _from_here(case: Case, earlier: Checkpoint | None, *, initial: bool = False, recorded: float | None = None) -> Replay:
