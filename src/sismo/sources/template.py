@@ -125,6 +125,8 @@ def template_of(
     stays_open: bool = False,
 ) -> Template | None:
     """The template that a line gives, or None where digits alone do not tell how lines of its shape are read."""
+    if any("," in (text := line[cell.start : cell.end]) and number(text) is None for cell in cells):
+        return None
     kept: dict[str, Cell] = {cell.key: cell for cell in cells if number(line[cell.start : cell.end]) is not None}
     ordered = sorted(kept.values(), key=lambda cell: cell.start)
     names = [cell.named for cell in cells if cell.named is not None]

@@ -146,6 +146,13 @@ def test_lines_read_by_template_give_what_they_give_one_by_one(runs: Sequence[tu
     assert seen(fast) == seen(single)
 
 
+def test_what_is_a_number_by_how_many_digits_it_has_is_not_read_by_template() -> None:
+    rows = ["| Step | Loss |", *(f"| 12,3{at} | 2.5 |" for at in range(9)), "| 1,234 | 2.5 |"]
+    (table,) = text.Text().read(Lines(rows))
+    assert isinstance(table, Table)
+    assert table.columns["Step"].present.tolist() == [False] * 9 + [True]
+
+
 def test_a_norm_below_the_last_row_that_was_read_by_template_finds_it() -> None:
     """Templates hand over their rows in turns: the last row of the log is not the last that was set."""
     rows = [f"step={step} loss=2 grad_norm={'1' if step % 5 else '-1'}" for step in range(40)]

@@ -13,6 +13,7 @@ from sismo.sources.numbers import NUMBER, number
 _GAP = re.compile(r"\s{2,}|\t")
 _BAR = re.compile(r"\s*\|\s*")
 _NUMBER = re.compile(NUMBER)
+_GROUPED = re.compile(r"[-+]?[\d.]*,[\d.,]*")
 _NO_NAME = re.compile(r"[=:{}\[\];,]|\d\.\d|\s\d+$|^\d")
 _RULE = re.compile(r"^[\s|:+=-]+$")
 
@@ -20,12 +21,17 @@ _RULE = re.compile(r"^[\s|:+=-]+$")
 def under(line: str, names: Sequence[str]) -> Sequence[Cell]:
     """The numbers of a row; none when hardly any cell is one. "No log" is how Hugging Face prints a missing loss."""
     places = _places(line)
-    found = [
-        Cell(name, start, start + numeral.end())
-        for name, (start, end) in zip(names, places, strict=False)
-        if number(line[start:end]) is not None and (numeral := _NUMBER.match(line[start:end]))
-    ]
-    return found if len(places) == len(names) and 2 * len(found) >= len(places) else ()
+    found: list[Cell] = []
+    numbers = 0
+    for name, (start, end) in zip(names, places, strict=False):
+        text = line[start:end]
+        numeral = _NUMBER.match(text)
+        if number(text) is not None and numeral is not None:
+            found.append(Cell(name, start, start + numeral.end()))
+            numbers += 1
+        elif _GROUPED.fullmatch(text):
+            found.append(Cell(name, start, end))  # "12,34" is no number, and "1,234" in its place is one
+    return found if len(places) == len(names) and 2 * numbers >= len(places) else ()
 
 
 def read(line: str, log: TextLog) -> bool:
