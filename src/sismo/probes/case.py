@@ -244,5 +244,5 @@ def _user(what: str, call: Callable[[], Any]) -> Any:
 
 
 def _at(folder: Path, path: str) -> Path | None:
-    """Where a checkpoint lies now: as it was written down, or in the run folder, which may have been moved."""
-    return next((place for place in (Path(path), folder / "checkpoints" / Path(path).name) if place.is_file()), None)
+    """Where a checkpoint lies now: in the run folder, which may have been moved, or as it was written down."""
+    return next((place for place in (folder / "checkpoints" / Path(path).name, Path(path)) if place.is_file()), None)

@@ -253,7 +253,7 @@ class Recorder:
         began = clock.seconds()
         written = self._checkpoints.step(step, self._journal.watch.healthy_for)
         if written is not None:
-            self._journal.happened(step, "checkpoint", {"path": str(written)})
+            self._journal.happened(step, "checkpoint", {"path": str(written.relative_to(self.path))})
             # Neither training nor recording.
             took = clock.seconds() - began
             self._began += took

@@ -39,7 +39,8 @@ def test_what_cannot_be_done_is_one_line_and_exit_2(
 
 
 @pytest.mark.parametrize(
-    "option", [("--lr", "nan"), ("--lr", "0"), ("--scale", "inf"), ("--scale", "1"), ("--seed", "-1"), ("--seed", "9" * 20)]
+    "option",
+    [("--lr", "nan"), ("--lr", "0"), ("--scale", "inf"), ("--scale", "1"), ("--steps", "299"), ("--seed", "-1"), ("--seed", "9" * 20)],
 )
 def test_numbers_that_make_no_run_are_refused_before_anything_is_made(option: tuple[str, str], tmp_path: Path) -> None:
     assert run(["lab", "run", *option, "--root", str(tmp_path)]) == 2

@@ -26,7 +26,7 @@ Examples:
 @click.option("--healthy", metavar="NAME", help="Only this healthy run that looks odd.")
 @click.option("--task", metavar="NAME", help="The model of --fault or --healthy.  [default: the first that it shows on]")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Of weights, data and order.  [default: a new one for the exam, 0 else]")
-@click.option("--steps", type=click.IntRange(min=100), default=2000, help="Optimizer steps of each run.  [default: 2000]")
+@click.option("--steps", type=click.IntRange(min=300), default=2000, help="Steps of each run, 100 of them warmup.  [default: 2000]")
 @click.option("--lr", type=Finite(min=0, min_open=True), default=3e-3, help="Peak learning rate of the exam.  [default: 0.003]")
 @click.option("--layout", type=click.Choice(["rows", "chunks"]), default="rows", help="A sentence a row, or fixed chunks.  [default: rows]")
 @click.option("--norm", type=click.Choice(["pre", "post"]), default="pre", help="Where the norms of the exam stand.  [default: pre]")
