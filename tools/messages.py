@@ -154,13 +154,14 @@ def untranslated(catalog: Catalog) -> list[str]:
 
 
 def main() -> int:
-    """Returns 0, or with ``--check`` 1 when the files are out of date."""
+    """Returns 0, or with ``--check`` 1 when the files are out of date or a sentence has no translation."""
     wanted = catalogue()
     po, mo = written(wanted)
     missing = untranslated(wanted)
     print(f"{len(wanted)} sentences, {len(missing)} without a translation")
     if "--check" in sys.argv[1:]:
-        return 0 if PO.exists() and MO.exists() and (po, mo) == (PO.read_bytes(), MO.read_bytes()) else 1
+        print(*(f"  {text}" for text in missing), sep="\n", end="\n" if missing else "")
+        return 0 if not missing and PO.exists() and MO.exists() and (po, mo) == (PO.read_bytes(), MO.read_bytes()) else 1
     FOLDER.mkdir(parents=True, exist_ok=True)
     PO.write_bytes(po)
     MO.write_bytes(mo)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import string
+import sys
 
 import messages
+import pytest
 import samples
 
 from sismo.report.language import language
@@ -23,6 +26,23 @@ def test_the_catalogue_is_what_would_be_written() -> None:
 
 def test_every_sentence_is_translated() -> None:
     assert messages.untranslated(CATALOGUE) == []
+
+
+def test_the_check_fails_where_a_sentence_has_no_translation(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["messages.py", "--check"])
+    assert messages.main() == 0
+    lacking = messages.catalogue()
+    lacking.add("a sentence that nobody has translated", "")
+    monkeypatch.setattr(messages, "catalogue", lambda: lacking)
+    monkeypatch.setattr(messages, "written", lambda _: (messages.PO.read_bytes(), messages.MO.read_bytes()))
+    assert messages.main() == 1
+    assert "a sentence that nobody has translated" in capsys.readouterr().out
+
+
+def test_one_thing_has_one_name_in_spanish() -> None:
+    """The loss is la pérdida and the LR la LR; a loss scale is what PyTorch calls it."""
+    masculine = re.compile(r"\b(?:el|del|al|un|este|ningún) (?:loss(?! scal| kwargs)|LR)\b|\bnormas? de gradiente", re.IGNORECASE)
+    assert [str(message.string) for message in CATALOGUE if message.id and masculine.search(str(message.string))] == []
 
 
 def test_a_translation_keeps_the_numbers() -> None:
