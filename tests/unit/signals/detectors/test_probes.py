@@ -93,3 +93,12 @@ def test_a_step_that_bf16_weights_round_away_is_told_as_that() -> None:
     more = {"update_ratio/a": np.full(40, 1e-5)}
     still = run(loss=falling(400, start=2.0), more=more, dtype="bf16", events=[event(399, "probe", update="nothing", where="a")])
     assert names(still)[0] == "bf16-update-rounding"
+
+
+def test_gradients_that_pile_up_where_no_optimizer_clears_them_are_the_optimizers_list() -> None:
+    """zero_grad of an optimizer clears what it holds, and nothing else."""
+    piles = {"piles_up": "yes", "where": "first"}
+    assert names(run(loss=falling(400), events=[event(399, "probe", flow="sound", held="yes", **piles)]))[0] == "missing-zero-grad"
+    left = names(run(loss=falling(400), events=[event(399, "probe", flow="sound", held="no", **piles)]))
+    assert left[0] == "parameter-not-in-optimizer"
+    assert "missing-zero-grad" not in left
