@@ -69,12 +69,16 @@ def measured(lines: int, only: Collection[str] = ()) -> Iterator[Reading]:
 
 
 def _write_log(path: Path, trainer: Trainer, lines: int) -> int:
-    """A log of about so many lines, which are counted; of a document on one line it is rows."""
-    per_row = max(1.0, trainer.text(trainer.rows(_PROBE)).count("\n") / _PROBE)
+    """A log of about so many lines, which are counted; of a document on one line it is rows. A bar that is drawn again is a line."""
+    per_row = max(1.0, _count(trainer.text(trainer.rows(_PROBE))) / _PROBE)
     rows = trainer.rows(int(lines / per_row))
     text = trainer.text(rows)
     path.write_text(text, encoding="utf-8")
-    return max(text.count("\n"), len(rows))
+    return max(_count(text), len(rows))
+
+
+def _count(text: str) -> int:
+    return sum(map(bool, text.replace("\r", "\n").split("\n")))
 
 
 def _write_events(path: Path, scalars: int) -> None:
