@@ -186,3 +186,14 @@ def test_a_malformed_log_beside_a_good_one_is_named_and_what_is_no_log_is_not(tm
     refused: list[Exception] = []
     assert len(load(tmp_path, None, refused)) == 1  # pyright: ignore[reportArgumentType]
     assert [Path(str(error).partition(":")[0]).name for error in refused] == ["broken.json"]
+
+
+def test_a_checkpoint_that_names_one_list_in_itself_again_and_again_is_refused(tmp_path: Path) -> None:
+    grown: list[object] = [0.5, 0.4]
+    for _ in range(60):
+        grown = [grown, grown]
+    path = tmp_path / "grown.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("grown/data.pkl", pickle.dumps({"history": {"loss": LOSSES, "more": grown}}, protocol=2))
+    with pytest.raises(MalformedLog, match="cannot be unpickled"):
+        load(path)

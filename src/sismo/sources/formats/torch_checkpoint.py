@@ -6,11 +6,12 @@ It is unpickled without PyTorch, and nothing in it can run: whatever is neither 
 from __future__ import annotations
 
 import io
+import itertools
 import pickle
 import struct
 import zipfile
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 
 from sismo.errors import MalformedLog
@@ -23,11 +24,13 @@ _ZIP = b"PK\x03\x04"
 _PICKLE = "data.pkl"
 MAX_BYTES = 256 * 1024 * 1024
 """The weights lie beside the pickle; one that is larger than this holds something else."""
+MAX_VALUES = 2_000_000
+"""Values that a history may have: a pickle of a few lines can name one list in itself again and again, to any size."""
 _PLAIN = (int, float, str, bool)
 _BROKEN = (
     zipfile.BadZipFile, pickle.UnpicklingError, struct.error, ValueError, LookupError, EOFError, TypeError, AttributeError, StopIteration,
 )  # fmt: skip
-_OPTIMISER = "param_groups"
+_OPTIMIZER = "param_groups"
 
 
 class TorchCheckpoint(Format):
@@ -40,7 +43,7 @@ class TorchCheckpoint(Format):
     def read(self, content: Content) -> list[Table | Run]:
         builder = RowBuilder(self.name)
         try:
-            document = _plain(_unpickled(content))
+            document = _plain(_unpickled(content), itertools.count())
             fill(builder, document)
         except _BROKEN as error:
             raise MalformedLog(content.label, f"a PyTorch checkpoint that cannot be unpickled ({type(error).__name__})") from None
@@ -52,7 +55,7 @@ class TorchCheckpoint(Format):
 
 
 class _Nothing:
-    """Stands for every object that is not plain: a tensor, an optimiser, a class of somebody's project."""
+    """Stands for every object that is not plain: a tensor, an optimizer, a class of somebody's project."""
 
     def __init__(self, *_: object, **__: object) -> None:
         pass
@@ -115,15 +118,17 @@ def _unpickled(content: Content) -> object:
         return _Inert(io.BytesIO(archive.read(inside))).load()
 
 
-def _plain(value: object) -> object:
-    """The value with only what JSON could hold; the weights are objects whose values are all nothing, and go, as the optimiser does."""
-    if isinstance(value, dict) and _OPTIMISER in value:
+def _plain(value: object, seen: Iterator[int]) -> object:
+    """The value with only what JSON could hold; the weights are objects whose values are all nothing, and go, as the optimizer does."""
+    if next(seen) > MAX_VALUES:
+        raise ValueError("too many values")
+    if isinstance(value, dict) and _OPTIMIZER in value:
         return None
     if isinstance(value, dict):
-        pairs = ((str(key), _plain(inner)) for key, inner in cast("dict[object, object]", value).items())
+        pairs = ((str(key), _plain(inner, seen)) for key, inner in cast("dict[object, object]", value).items())
         return {key: inner for key, inner in pairs if inner is not None} or None
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in cast("list[object]", value)]
+        return [_plain(inner, seen) for inner in cast("list[object]", value)]
     return value if isinstance(value, _PLAIN) else None
 
 
