@@ -46,6 +46,17 @@ def test_weights_a_hundred_times_too_large_or_too_small(name: str, factor: float
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_gradient_dies_where_weights_are_next_to_nothing_and_not_where_they_are_frozen(frozen: bool) -> None:
+    layers = [nn.Linear(4, 4) for _ in range(4)]
+    for layer in layers:
+        nn.init.normal_(layer.weight, std=1e-3)
+    layers[0].requires_grad_(not frozen)
+    model = nn.Sequential(*layers)
+    found = initialisation(model, torch.randn(8, 4), lambda model, batch: (model(batch) - 1).square().mean())
+    assert found.dies is not frozen
+
+
 def test_layers_that_cannot_initialise_themselves_are_not_judged() -> None:
     class Own(nn.Module):
         def __init__(self) -> None:

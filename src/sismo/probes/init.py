@@ -43,7 +43,7 @@ class Initialisation:
 
     Attributes:
         layers: modules with weights. first_off: the first one whose activation is ``FACTOR`` times too large or small; None for none.
-        dies: whether the gradient of the first layer is under a thousandth of that of the last.
+        dies: whether the gradient of the first layer is under a thousandth of that of the last; not where the first is frozen.
         reset: share of the weights that could be initialised anew; under a half nothing is said.
     """
 
@@ -119,6 +119,9 @@ def _measured(model: nn.Module, batch: Any, loss_fn: LossFn) -> Mapping[str, tup
 
 
 def _gradient(module: nn.Module) -> float:
+    """Norm of the gradient of a module's own parameters; NaN where none of them asks for one."""
+    if not any(parameter.requires_grad for parameter in module.parameters(recurse=False)):
+        return math.nan
     norms = [float(parameter.grad.double().norm()) for parameter in module.parameters(recurse=False) if parameter.grad is not None]
     return math.hypot(*norms)
 
