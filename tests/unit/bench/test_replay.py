@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sismo.bench.replay import FAULTS, LEFT_OUT, Trial, attempt, trials
+from sismo.bench.replay import FAULTS, Trial, attempt, left_out, trials
 from sismo.lab.catalogue import faults
 from sismo.probes.outcomes import Class
 
 
 def test_every_fault_of_the_lab_is_tried_or_left_out_for_a_reason() -> None:
-    named = Counter([*FAULTS, *(name for names in LEFT_OUT.values() for name in names)])
+    named = Counter([*FAULTS, *(name for names in left_out().values() for name in names)])
     assert set(named) == set(faults())
     assert set(named.values()) == {1}
 
