@@ -112,3 +112,26 @@ def test_the_earlier_checkpoint_is_read_and_never_written() -> None:
     for state, kept in zip(made.earlier.optimizer["state"].values(), before.optimizer["state"].values(), strict=True):
         assert all(torch.equal(state[name], kept[name]) for name in kept)
     assert all(torch.equal(made.earlier.weights[name], kept) for name, kept in before.weights.items())
+
+
+def test_a_conversion_to_half_in_the_code_is_precision_as_well() -> None:
+    made = lab("classes", "adam", 0)
+
+    def loss(model: torch.nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        hidden = (torch.full((2,), 3e5) + torch.zeros(2, dtype=torch.float16)).to(torch.float16)
+        return made.loss_fn(model, batch) + (hidden.float() / 3e5).mean() - 1.0
+
+    found = play(made._replace(loss_fn=loss))
+    assert found.half
+    assert found.fault is Class.PRECISION
+    assert not found.outcomes[outcomes.FP32].bad(found.usual)
+
+
+def test_a_rate_that_takes_some_steps_to_do_harm() -> None:
+    made = lab("classes", "adam", 0)
+    for group in made.optimizer.param_groups:
+        group["lr"] *= 40
+    found = play(made)
+    assert not found.reproduced, "the step by itself does no harm"
+    assert found.outcomes[outcomes.SEVERAL].bad(found.usual)
+    assert found.fault is Class.LEARNING_RATE
