@@ -41,7 +41,7 @@ NAMED_IN_THE_SPECIFICATION = (
 NOTES = (
     "loss-scale-startup", "long-tail-batch", "missing-warmup", "overfitting", "memorising", "plateau", "not-untrained",
     "healthy-noise", "too-few-points", "several-runs", "two-writers", "resumed", "placeholder-values", "metric-nan-only",
-    "scaled-grad-norm", "smoothed-loss", "ends-in-a-crash", "rounded-values", "train-loss-artefact-after-resume", "by-design",
+    "dead-heads", "scaled-grad-norm", "smoothed-loss", "ends-in-a-crash", "rounded-values", "train-loss-artefact-after-resume", "by-design",
 )  # fmt: skip
 
 
@@ -53,6 +53,7 @@ IMPLIED = {
     "loss-nonfinite": r"loss-(nonfinite|lost)-.*|loss-inf-first|only-loss-.*|calm-before-nonfinite|(loss|norm)-runup|origin-is-.*",
     "origin-found": r"origin-is-.*",
     "resumed": r".*-(at|after)-resume",
+    "heads-dead": "most-heads-dead",
     "loss-spike": r"spike-(recovers|persists|is-large)|norm-at-spike|lr-jump-at-spike",
 }
 """What cannot be absent where another signal is present."""

@@ -25,6 +25,7 @@ _DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "measured: entr
 _HEADS = Threshold(
     "dead-heads-share", 0.25, 0.25, "share", "measured: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal."
 )
+_MOST_HEADS = Threshold("most-heads-share", 0.5, 0.5, "share", "measured: broken mask and bad initialisation 4 to 8 heads of 8, healthy runs up to 2", "Share of dead heads that no healthy run has.")  # fmt: skip
 _DEAD_UNITS = Threshold("dead-units-share", 0.5, 0.5, "share", "SageMaker Debugger: over half of the units; healthy is about 5 %", "Share of dead units that is abnormal.")  # fmt: skip
 _ACT_GROWTH = Threshold("activation-at-start", 5, 5, "×", "preflight 5: same order at step 0 and 100; measured: 5× a baseline", "Activation at step 0 over that at step 100.")  # fmt: skip
 _ACT_UNIT = Threshold("activation-over-unit", 5, 5, "×", "measured: 95 to 103× with weights × 100, 12× with Xavier × 5, 0.005 to 0.9× with GPT-2's, Xavier's and torch's own", "Activation at step 0 over that of a normalised layer.")  # fmt: skip
@@ -338,6 +339,7 @@ DETECTORS = (
     _seen("units-dead", "dead_units", _late_share_over("dead_units", "dead-units-share", above=True), "{count} of {total} layers have over half of their units dead (worst {worst}, {value:.0%})", "units are alive", _DEAD_UNITS),
     _seen("units-dead-from-the-start", "dead_units", _members("dead_units", _dead_from_start), "{worst} is so from the first window on", "no layer is dead from the first window on", _DEAD_UNITS),
     _seen("heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="dead-heads-share"), "{count} of {total} attention heads look at a single key (entropy {value:.2f} of log(visible))", "{count} of {total} heads look at a single key", _DEAD_HEAD, _HEADS),
+    _seen("most-heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="most-heads-share"), "half of all attention heads or more look at a single key ({count} of {total})", "under half of all attention heads look at a single key", _DEAD_HEAD, _MOST_HEADS),
     _seen("heads-die-in-the-run", "head_entropy", _members("head_entropy", _heads_die), "{count} of {total} attention heads were alive at the first step and look at a single key from step {start} on", "no heads died in the run", _DEAD_HEAD, _HEADS),
     _seen("attention-logits-large", "head_max_logit", _members("head_max_logit", _logits_grow), "an attention logit of {worst} grows from {first:.3g} to {value:.4g}", "no attention logit grows past 100", _LOGIT),
     _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {end}", "no group's weight norm doubles in 200 steps", _WEIGHTS),

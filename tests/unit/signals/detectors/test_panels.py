@@ -7,9 +7,11 @@ import pytest
 from support.runs import event, level, look, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import judge
 from sismo.records.types import Run
 from sismo.signals.detectors import panels
 from sismo.signals.types import State
+from sismo.tree.types import Severity
 
 NAN = float("nan")
 ONES = np.ones(400)
@@ -47,6 +49,11 @@ TRIOS = {
     "heads-dead": Trio(
         one("head_entropy/0", 0.1 * ONES, **{"head_entropy/1": 0.8 * ONES}),
         one("head_entropy/0", 0.1 * ONES, **{f"head_entropy/{head}": 0.8 * ONES for head in range(1, 8)}),
+        EMPTY,
+    ),
+    "most-heads-dead": Trio(
+        one("head_entropy/0", 0.1 * ONES, **{"head_entropy/1": 0.8 * ONES}),
+        one("head_entropy/0", 0.1 * ONES, **{f"head_entropy/{head}": 0.8 * ONES for head in (1, 2)}),
         EMPTY,
     ),
     "heads-die-in-the-run": Trio(
@@ -138,3 +145,11 @@ def test_a_loss_that_is_not_in_nats_is_not_held_against_the_entropy() -> None:
             6.2 * ONES - shift, more={"loss/val": (np.arange(4) * 100, np.array([6.2, 1.4, 1.3, 1.3]) - shift)}, entropy=1.2, vocab_size=512
         )  # type: ignore[dict-item]
         assert state(made, "loss-under-entropy-floor") is State.ABSENT
+
+
+@pytest.mark.parametrize(("dead", "severity"), [(2, Severity.NOTE), (4, Severity.WARNING)])
+def test_two_heads_of_eight_on_one_key_are_a_note_and_half_of_them_a_warning(dead: int, severity: Severity) -> None:
+    """Measured: healthy runs have up to two of eight."""
+    heads = {f"head_entropy/{head}": (0.1 if head < dead else 0.8) * ONES for head in range(1, 8)}
+    found = judge(one("head_entropy/0", 0.1 * ONES, **heads)).findings
+    assert [finding.severity for finding in found if finding.cause.id == "dead-heads"] == [severity]
