@@ -27,8 +27,8 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "text": ("train.log", b"step 1 loss 2.0\nstep 2 loss 1.0\n"),
 }
 
-STORES = {"sismo-run", "mlflow-run", "mlflow-db", "trackio", "wandb-run"}
-"""Formats whose sample is a folder or a database: see tests/unit/sources/test_stores.py."""
+STORES = {"sismo-run", "mlflow-run", "mlflow-db", "torch-checkpoint", "trackio", "wandb-run"}
+"""Formats whose sample is a folder, an archive or a database: see tests/unit/sources/test_stores.py."""
 
 
 def test_every_format_is_described_and_sampled_here() -> None:

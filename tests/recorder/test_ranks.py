@@ -151,7 +151,9 @@ def test_a_recorder_on_one_rank_only_neither_waits_nor_disturbs(tmp_path: Path) 
 def test_a_rank_that_is_killed_leaves_a_readable_run_of_all_that_came_before(tmp_path: Path, rank: int) -> None:
     run_two(tmp_path, KILLED, str(rank), code=1)
     run = read_run(tmp_path / "run")
-    assert run.series["loss/train"].steps.tolist() == list(range(25))
+    kept = run.series["loss/train"].steps.tolist()
+    assert kept == list(range(len(kept)))
+    assert 25 - len(kept) <= (1 if rank else 2), "when rank 0 dies, what rank 1 has not told yet is lost as well"
     assert run.header.status == "crashed"
     assert np.isfinite(run.series["loss_rank/1"].values).all()
     sismo.diagnose(run)

@@ -70,8 +70,8 @@ def _start_tiny(view: View) -> Observation:
     found = [series for series in map(finite, view.family(_FAMILY)) if len(series) >= _LOOKS and int(series.steps[0]) <= 1]
     if len(found) < 2:
         return unknown(_FAMILY)
-    ratios = [float(series.values[0]) / level(series.values[-max(1, len(series) // 4) :]) for series in found]
-    tiny = [ratio for ratio in ratios if ratio < view.limit("matrix-starts-tiny")]
+    ends = [(float(series.values[0]), level(series.values[-max(1, len(series) // 4) :])) for series in found]
+    tiny = [first / last for first, last in ends if last > 0 and first / last < view.limit("matrix-starts-tiny")]
     if len(tiny) < 0.75 * len(found):
         return absent(_FAMILY)
     return present(0, channel=_FAMILY, count=len(tiny), total=len(found), ratio=max(tiny))
