@@ -31,6 +31,11 @@ def inflated(setup: Setup, factor: float) -> Setup:
     return replace(setup, model=model)
 
 
+def goes_on_at(setup: Setup, step: int) -> int:
+    """The step at which a run that dies at ``step`` goes on: after its last checkpoint."""
+    return step - step % setup.settings.save_every
+
+
 def from_step(setup: Setup, step: int, happen: Callable[[Loop], None]) -> Setup:
     """Something happens at the beginning of a step, and of every one after it."""
 

@@ -25,6 +25,11 @@ def level(values: NDArray[np.float64]) -> float:
     return median(values)
 
 
+def part_levels(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
+    """The level of each of so many consecutive parts, whose sizes differ by one at most; NaN for a part without a row."""
+    return np.array([level(part) for part in np.array_split(values, parts)])
+
+
 def noise(values: NDArray[np.float64]) -> float:
     """Standard deviation of the row-to-row noise, from the median absolute difference of neighbours: a slow trend does not count.
 

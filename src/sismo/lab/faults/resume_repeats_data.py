@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sismo.lab.changes import goes_on_at
 from sismo.lab.types import Batch, Data, Fault, Settings, Setup
 
 
 def _changed(setup: Setup, step: int) -> Setup:
-    again = step - step % setup.settings.save_every  # it goes on after its last checkpoint
+    again = goes_on_at(setup, step)
 
     def batch(settings: Settings, data: Data, number: int) -> Batch:
         first = again * settings.accumulation

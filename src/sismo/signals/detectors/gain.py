@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
-from sismo.signals.levels import level, noise, wander
+from sismo.signals.levels import level, noise, part_levels, wander
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -35,7 +35,7 @@ def _lost(view: View) -> Observation:
         return unknown(LOSS_TRAIN)
     if len(loss) < _ROWS:
         return absent(LOSS_TRAIN)
-    parts = np.array([level(part) for part in np.array_split(loss.values, _PARTS)])
+    parts = part_levels(loss.values, _PARTS)
     best = int(np.argmin(parts))
     gained, undone = float(parts[0] - parts[best]), float(parts[-2:].min() - parts[best])
     rough = max(noise(loss.values), wander(parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import cast
 
 from sismo.signals.types import Detector, Observation, absent, present, unknown
@@ -11,17 +11,11 @@ from sismo.signals.view import View
 _RECORD = "record the run with sismo.Recorder"
 
 
-def _fact(view: View, name: str) -> object:
-    """What the recorder wrote down about the run under a name; None where nothing was recorded."""
-    facts = view.header.config.get("sismo")
-    return cast("Mapping[str, object]", facts).get(name) if isinstance(facts, Mapping) else None
-
-
 def _listed(name: str) -> Callable[[View], Observation]:
     """Present where the manifest's list of that name holds parameters."""
 
     def look(view: View) -> Observation:
-        listed = _fact(view, name)
+        listed = view.fact(name)
         if not isinstance(listed, list):
             return unknown("the list of parameters in manifest.json")
         names = [str(each) for each in cast("list[object]", listed)]
@@ -32,7 +26,7 @@ def _listed(name: str) -> Callable[[View], Observation]:
 
 def _full_precision(view: View) -> Observation:
     """Whether the weights themselves are fp32, whatever the model computes in."""
-    dtype = _fact(view, "weights_dtype") or ("fp32" if view.header.dtype == "fp32" else None)
+    dtype = view.fact("weights_dtype") or ("fp32" if view.header.dtype == "fp32" else None)
     if dtype is None:
         return unknown("the dtype of the weights")
     return present(0, dtype=dtype) if dtype == "fp32" else absent(dtype=dtype)

@@ -11,7 +11,7 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
 from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, language_sign, names
-from sismo.signals.levels import end_level, level, noise, wander
+from sismo.signals.levels import end_level, level, noise, part_levels, wander
 from sismo.signals.trend import Trend, block_means, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -74,7 +74,7 @@ def _is_real(view: View, loss: Series, trend: Trend) -> bool:
     quarter = max(2, inside.size // 4)
     lifted = level(inside[-quarter:]) - level(inside[:quarter])
     usual = _largest_lift(loss, inside.size)
-    stairs = [level(part) for part in np.array_split(inside, 4)]
+    stairs = part_levels(inside, 4)
     steady = all(later > earlier for earlier, later in pairwise(stairs))
     least = max(1.5 * noise(inside) / quarter**0.5, 1.5 * usual, _drift(loss.values[: len(loss) - inside.size], quarter))
     return significant and steady and lifted > least and abs(level(inside)) > 1e-3
@@ -152,7 +152,7 @@ def _never_moves(view: View) -> Observation:
         return present(first, last, channel=LOSS_TRAIN, level=value) if same else absent(LOSS_TRAIN)
     untrained = bool(language_sign(view)) and float(np.min(loss.values)) > _UNTRAINED and first <= 2 * loss.interval
     middle = level(loss.values)
-    levels = np.array([level(part) for part in np.array_split(loss.values, 20)])
+    levels = part_levels(loss.values, 20)
     room = max(0.01 * middle, 4 * noise(loss.values) * (20 / len(loss)) ** 0.5)
     if len(loss) < 100 or not untrained or float(np.max(np.abs(levels - middle))) > room:
         return absent(LOSS_TRAIN)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_CARRIED, LOSS_TRAIN, LR
 from sismo.records.types import Series
-from sismo.signals.levels import finite, level, noise, wander
+from sismo.signals.levels import finite, level, noise, part_levels, wander
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -43,7 +43,7 @@ def _best_before_peak(view: View) -> Observation:
         return unknown(LOSS_TRAIN if loss is None else LR)
     if len(loss) < 2 * _PARTS or schedule.constant or schedule.starts_high or any(jump.kind == "up" for jump in schedule.jumps):
         return absent(LR)
-    parts = np.array([level(part) for part in np.array_split(loss.values, _PARTS)])
+    parts = part_levels(loss.values, _PARTS)
     ends = [int(part[-1]) for part in np.array_split(loss.steps, _PARTS)]
     high = int(lr.steps[int(np.argmax(lr.values >= 0.9 * schedule.peak))])
     low = int(lr.steps[np.flatnonzero(lr.values >= 0.8 * schedule.peak)[-1]])
@@ -88,12 +88,9 @@ def _decay(view: View) -> Observation:
 
     Only of a decay that no recipe has: with a usual one the LR is to blame.
     """
-    facts = view.header.config.get("sismo")
-    schedule = view.schedule()
-    if not isinstance(facts, Mapping) or schedule is None:
-        return unknown("weight_decay in manifest.json" if schedule else LR)
-    known = cast("Mapping[str, object]", facts)
-    groups, names = known.get("groups"), known.get("optimizers")
+    groups, names, schedule = view.fact("groups"), view.fact("optimizers"), view.schedule()
+    if schedule is None:
+        return unknown(LR)
     if not isinstance(groups, list) or not isinstance(names, list):
         return unknown("weight_decay in manifest.json")
     if not all(str(name).lower() in _DECOUPLED for name in cast("list[object]", names)):
@@ -108,8 +105,7 @@ def _decay(view: View) -> Observation:
 
 def _rounded_away(view: View) -> Observation:
     """With weights in half precision, the updates of most groups fall ten times further than the LR does."""
-    facts = view.header.config.get("sismo")
-    dtype = cast("Mapping[str, object]", facts).get("weights_dtype") if isinstance(facts, Mapping) else None
+    dtype = view.fact("weights_dtype")
     if dtype is None:
         return unknown("the dtype of the weights")
     lr = view.finite(LR)
