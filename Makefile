@@ -57,7 +57,7 @@ bench-overhead: $(STAMP) ## what recording costs, beside trainscope, in steps ta
 	$(BIN)/sismo bench overhead $(ARGS)
 
 lab: $(STAMP) ## train the healthy run and the three sealed failures, with their pages (some 3 minutes)
-	$(BIN)/sismo lab run --again $(ARGS)
+	$(BIN)/sismo lab run $(ARGS)
 
 pictures: $(STAMP) ## let sismo sit the exam of `make lab`, and photograph its four pages into docs/images (needs Chromium)
 	$(BIN)/sismo lab exam --auto

@@ -373,3 +373,14 @@ def test_each_panel_is_numbered_where_its_channels_are_named() -> None:
         text = str(found[name])
         assert text.startswith(f"Panel {number},")
         assert all(family in text or family in ("loss_rank", "skipped") for family in families), name
+
+
+def test_a_loss_that_is_lost_again_and_again_is_warned_of_once_and_recorded_each_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, optimizer = build()
+    with caplog.at_level(logging.WARNING), Recorder(model, optimizer, tmp_path) as recorder:
+        for step in range(6):
+            recorder.step(math.nan if step % 2 else 1.0)
+    assert [record.getMessage() for record in caplog.records if "the loss is" in record.getMessage()] == ["the loss is nan at step 1"]
+    assert [event.step for event in read_run(tmp_path).events_of("nonfinite")] == [1, 3, 5]

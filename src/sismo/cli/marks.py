@@ -23,7 +23,11 @@ def as_text(marks: Sequence[Mark], sheet: Page) -> str:
         lines += [
             "",
             say.fill(
-                "{sign} {number}  {fault}; you said {answer}", sign=sign, number=mark.number, fault=mark.fault.id, answer=mark.answer.name
+                "{sign} {number}  {fault}; you said {answer}",
+                sign=sign,
+                number=mark.number,
+                fault=mark.fault.id,
+                answer=f"“{mark.answer.name}”",
             ),
             *sheet.hang(" " * 6, say.word(mark.fault.title)),
             *sheet.hang(

@@ -174,7 +174,7 @@ def _decider(cause: CauseItem) -> str:
 def _mark(number: str, given: Answer, options: Options, name: str) -> Mark:
     fault = options.failure(name)
     told = given.name == fault.id or given.name in fault.truth
-    honest = given.name == UNKNOWN and fault.hidden(options.setup().settings) and fault.probe in given.because
+    honest = given.name == UNKNOWN and fault.hidden(options.setup().settings) and fault.probe in given.because.lower()
     return Mark(number, given, fault, told or honest)
 
 

@@ -157,7 +157,8 @@ class Fault:
         change: ``change(setup, step)`` gives the setup with exactly one field changed, so that the fault begins at a step.
         onset: where it begins, as a share of the run; 0 is the first step.
         tasks: ids of the tasks that it shows on. panel: id of the dashboard panel that tells it. sign: what is to be seen there.
-        probe: what proves it where nothing recorded does. hidden: whether a run at these settings hides it, so that "unknown" is right.
+        probe: the kind of the probe that shows what nothing recorded does; a reason has to have it in it, as its name does in any language.
+        hidden: whether a run at these settings hides it, so that "unknown" is right.
     """
 
     id: str

@@ -75,7 +75,8 @@ def test_after_the_truth_no_answer_is_taken_and_the_score_stays(root: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("layout", "because", "right"), [("chunks", "causality", True), ("chunks", "", False), ("rows", "causality", False)]
+    ("layout", "because", "right"),
+    [("chunks", "causality", True), ("chunks", "sismo probe Causal", True), ("chunks", "", False), ("rows", "causality", False)],
 )
 def test_unknown_is_right_only_where_the_page_hides_it_and_the_probe_is_named(
     tmp_path: Path, layout: str, because: str, right: bool

@@ -26,7 +26,7 @@ FAULT = Fault(
     truth=("causal-mask-broken",),
     change=lambda setup, step: replace(setup, model=_model),
     panel="loss",
-    sign="training and validation loss fall to almost 0 together, and heads look at a single key",
-    probe="causality",
+    sign="training and validation loss fall to almost 0 together, and at times heads look at a single key",
+    probe="causal",
     hidden=lambda settings: settings.layout == "chunks",
 )

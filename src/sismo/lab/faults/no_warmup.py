@@ -18,5 +18,5 @@ FAULT = Fault(
     truth=("missing-warmup",),
     change=lambda setup, step: replace(setup, rate=_rate),
     panel="learning-rate",
-    sign="the learning rate starts at its maximum, and the gradient norm jumps in the first steps",
+    sign="the learning rate starts at its maximum; where that is high the gradient norm jumps in the first steps",
 )

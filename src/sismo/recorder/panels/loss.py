@@ -29,6 +29,7 @@ class LossPanel(Panel):
         super().__init__(scene)
         self._warned = False
         self._finite = True
+        self._told = False
 
     def jobs(self) -> Sequence[Job]:
         return ()
@@ -52,7 +53,9 @@ class LossPanel(Panel):
         loss = values.get(LOSS_TRAIN)
         was, self._finite = self._finite, loss is None or math.isfinite(loss)
         if was and not self._finite:
-            log.warning("the loss is %s at step %d", loss, step)
+            if not self._told:  # a loss may be lost and found a hundred times; the events have each of them
+                log.warning("the loss is %s at step %d", loss, step)
+            self._told = True
             return [Event(step, "nonfinite", {"channel": LOSS_TRAIN, "value": str(loss)})]
         return ()
 

@@ -17,6 +17,7 @@ from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
 _MODE = "batch/mode"
+_RATIO = "update_ratio"
 _FIRST_STEPS = 20
 _EARLY = 100
 """Step before which a first window counts as the start of the run."""
@@ -87,6 +88,14 @@ def _late_share_over(family: str, limit: str, *, above: bool, share: str | None 
         return present(start, channel=worst, count=len(past), total=len(late), value=past[worst], worst=worst)
 
     return _members(family, rule)
+
+
+def _under_rounding(view: View) -> Observation:
+    """Updates that bf16 would round away, in weights that may be bf16: weights in fp32 keep them, whatever the model computes in."""
+    dtype = view.fact("weights_dtype")
+    if dtype == "fp32":
+        return absent(_RATIO, dtype=dtype)
+    return _late_share_over(_RATIO, "update-ratio-bf16", above=False, share="dead-heads-share")(view)
 
 
 def _dead_from_start(view: View, found: list[Series]) -> Observation:
@@ -346,7 +355,7 @@ DETECTORS = (
     _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {end}", "no group's weight norm halves in 200 steps", _WEIGHTS),
     _seen("update-is-zero", "update_ratio", _unchanged, "{group} is not changed by any step ({count} such groups)", "every group is updated"),
     _seen("update-too-large", "update_ratio", _late_share_over("update_ratio", "update-ratio-high", above=True), "the update of {worst} is {value:.2g} of its weights", "updates are small against the weights", _UPDATE),
-    _seen("update-under-rounding", "update_ratio", _late_share_over("update_ratio", "update-ratio-bf16", above=False, share="dead-heads-share"), "updates of {count} of {total} groups are under half a unit in the last place of bf16", "updates are large enough for bf16", _ROUNDING),
+    _seen("update-under-rounding", "update_ratio", _under_rounding, "updates of {count} of {total} groups are under half a unit in the last place of bf16", "no update is lost to the rounding of bf16", _ROUNDING),
     _seen("adam-lags", "adam_rms", _peaks_over("adam_rms", "adam-rms"), "Adam's RMS of {worst} reaches {value:.2f} at step {start}: v lags behind the gradient", "Adam's second moment follows the gradient", _RMS),
     _seen("gradient-zeros", "grad_zero_share", _late_share_over("grad_zero_share", "zero-gradient-share", above=True), "{value:.0%} of the gradient entries are exactly 0", "few gradient entries are exactly 0", _ZERO),
     _seen("gradient-vanishes-over-depth", "grad_norm_group", _members("grad_norm_group", _vanishing), "the gradient of the first block is {ratio:.1e} of that of the last", "the gradient reaches the first block ({ratio:.1e} of the last)"),

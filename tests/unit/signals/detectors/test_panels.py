@@ -153,3 +153,8 @@ def test_two_heads_of_eight_on_one_key_are_a_note_and_half_of_them_a_warning(dea
     heads = {f"head_entropy/{head}": (0.1 if head < dead else 0.8) * ONES for head in range(1, 8)}
     found = judge(one("head_entropy/0", 0.1 * ONES, **heads)).findings
     assert [finding.severity for finding in found if finding.cause.id == "dead-heads"] == [severity]
+
+
+def test_weights_in_fp32_keep_updates_that_bf16_would_round_away() -> None:
+    known = run(more={"update_ratio/a": 1e-4 * ONES}, config={"sismo": {"weights_dtype": "fp32"}})
+    assert state(known, "update-under-rounding") is State.ABSENT

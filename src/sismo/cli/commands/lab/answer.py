@@ -23,8 +23,8 @@ Examples:
 def COMMAND(number: str, name: str, because: str, root: str, lang: str | None) -> int:  # noqa: N802 - the name by which commands are found
     """Write down what is wrong with a run: bad-init, no-warmup, broken-mask, or the id of a cause.
 
-    "unknown" is right where the page does not show it and the reason names the probe that decides. An answer can be replaced until the
-    exam is revealed.
+    "unknown" is right where the page does not show it (a broken mask under --layout chunks) and the reason names the probe that decides.
+    An answer can be replaced until the exam is revealed.
     """
     from sismo.cli.console import emit, page
     from sismo.lab import exam, sealed
@@ -34,6 +34,6 @@ def COMMAND(number: str, name: str, because: str, root: str, lang: str | None) -
     paper = sealed.read(folder)
     left = [other for other in paper.numbers if other not in paper.answers]
     say = page(lang).language
-    emit(say.fill("{number}: {name}, written into {path}", number=number, name=name, path=folder / sealed.DIAGNOSES))
+    emit(say.fill("{number}: {name}, written into {path}", number=number, name=f"“{name}”", path=folder / sealed.DIAGNOSES))
     emit(say.fill("still to answer: {runs}", runs=", ".join(left)) if left else say.word("all answered: sismo lab reveal"))
     return 0

@@ -33,6 +33,9 @@ def COMMAND(auto: bool, root: str, as_json: bool, lang: str | None) -> int:  # n
     sheet = page(lang)
     paper = sealed.read(Path(root) / exam.EXAM)
     if not auto:
+        if paper.revealed and not as_json:
+            emit(as_text(exam.marks(paper), sheet))
+            return EXIT_CLEAN
         said = {number: paper.answers[number].name if number in paper.answers else None for number in paper.numbers}
         if as_json:
             import json

@@ -77,6 +77,8 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
         finally:
             progress.clear()
         emit(f"{sheet.say(document.verdict)}\n{say.fill('truth: {truth}', truth=', '.join(job.truth) or say.word('healthy'))}\n{folder}")
+        if job.truth and {cause.id for cause in document.causes}.isdisjoint(job.truth):
+            emit(say.word("The verdict does not name what was done: on this model, seed and length it may have had no effect."))
         return 0
     options = exam.Options(
         seed=secrets.randbelow(1_000_000) if seed is None else seed,
