@@ -135,3 +135,33 @@ def test_a_rate_that_takes_some_steps_to_do_harm() -> None:
     assert not found.reproduced, "the step by itself does no harm"
     assert found.outcomes[outcomes.SEVERAL].bad(found.usual)
     assert found.fault is Class.LEARNING_RATE
+
+
+@pytest.mark.parametrize("wanted", SPOILS)
+def test_the_table_points_at_nothing_but_what_the_headline_names(wanted: Class) -> None:
+    said = {outcomes.FP32: Class.PRECISION, outcomes.OTHER_BATCH: Class.DATA, outcomes.LOWER_LR: Class.LEARNING_RATE}
+    for made in (make for name, make in faults(2) if name == wanted):
+        found = play(made())
+        says = {row[0]: row[-1] for row in found.report().rows}
+        for name, about in said.items():
+            assert not (says[name].startswith("points") and found.fault is not about), (name, found.fault, says)
+            assert not (says[name].startswith("rules out") and found.fault is about), (name, found.fault, says)
+
+
+def test_a_rate_that_takes_half_of_the_harm_away_is_not_ruled_out_in_the_table() -> None:
+    tried = [Outcome(name, 2.0, 1.0, 90.0, updated=True) for name in (outcomes.AS_IT_WAS, outcomes.AGAIN, outcomes.FP32, outcomes.FRESH)]
+    tried += [Outcome(outcomes.OTHER_BATCH, 2.0, 1.0, 80.0, updated=True), Outcome(outcomes.EARLIER, 2.1, 1.0, 70.0, updated=True)]
+    tried.append(Outcome(outcomes.LOWER_LR, 2.0, 1.0, 9.0, updated=True))
+    found = Replay({one.name: one for one in tried}, Usual(2.0, 0.1, 1.0), repeats=True, half=False)
+    assert found.fault is Class.LEARNING_RATE
+    assert {row[0]: row[-1] for row in found.report().rows}[outcomes.LOWER_LR] == "points to the learning rate"
+
+
+def test_from_weights_that_are_lost_only_an_earlier_state_says_anything() -> None:
+    made = lab("classes", "adam", 0)
+    with torch.no_grad():
+        next(made.model.parameters()).fill_(float("nan"))
+    report = play(made).report()
+    assert report.data["class"] == "state"
+    assert "fp32" not in report.data
+    assert {row[0] for row in report.rows if row[-1]} == {outcomes.AGAIN, outcomes.EARLIER}

@@ -108,16 +108,17 @@ LOWER_LR, NO_CLIP, CLIP, FRESH = word("LR / 10"), word("without clipping"), word
 EVALUATION = word("evaluation mode")
 SEVERAL, SEVERAL_SLOWER = word("ten steps on"), word("ten steps on, LR / 10")
 
-_POINTS = {
-    FP32: (word("points to precision"), word("rules out precision")),
-    OTHER_BATCH: (word("points to data"), word("rules out data")),
-    EARLIER: (word("points to state"), word("rules out state")),
-    SEVERAL_SLOWER: (word("points to the learning rate"), word("rules out the learning rate")),
-    LOWER_LR: (word("points to the learning rate"), word("rules out the learning rate")),
-    FRESH: (word("points to the optimizer's state"), word("rules out the optimizer's state")),
-    EVALUATION: (word("points to dropout or batch norm"), word("rules out dropout and batch norm")),
+_LR = (Class.LEARNING_RATE, word("points to the learning rate"), word("rules out the learning rate"))
+_SAYS = {
+    FP32: (Class.PRECISION, word("points to precision"), word("rules out precision")),
+    OTHER_BATCH: (Class.DATA, word("points to data"), word("rules out data")),
+    EARLIER: (Class.STATE, word("points to state"), word("rules out state")),
+    SEVERAL_SLOWER: _LR,
+    LOWER_LR: _LR,
+    FRESH: (Class.STATE, word("points to the optimizer's state"), word("rules out the optimizer's state")),
+    EVALUATION: (Class.STRUCTURE, word("points to dropout or batch norm"), word("rules out dropout and batch norm")),
 }
-"""What a sound and a bad outcome say when the step as it was is bad."""
+"""The class that a change asks about, and what it says of a bad step that it helps, and that it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class Replay:
     Attributes:
         outcomes: every replay that could be done, by its name. usual: what is normal. repeats: whether the same step gives the same result.
         half: whether the step runs in half precision. initial, recorded: as ``replay`` was told.
+        finite: whether every weight of the state is finite. From one that is not no change but an earlier state can help.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -135,6 +137,7 @@ class Replay:
     half: bool
     initial: bool = False
     recorded: float | None = None
+    finite: bool = True
 
     @property
     def reproduced(self) -> bool:
@@ -176,9 +179,7 @@ class Replay:
         # A rate that is too high harms an earlier state as well; moments that are spoilt are not in it.
         if self._sound(FRESH) and not self._bad(EARLIER):
             return Class.STATE
-        lower = self.outcomes[LOWER_LR]
-        harm, less = first.after - first.loss, lower.after - lower.loss
-        if self._sound(LOWER_LR) or (math.isfinite(less) and not less > harm / 2):
+        if self._helps(LOWER_LR):
             return Class.LEARNING_RATE
         return Class.STATE if self._sound(EARLIER) else Class.STRUCTURE
 
@@ -188,13 +189,20 @@ class Replay:
     def _sound(self, name: str) -> bool:
         return name in self.outcomes and not self.outcomes[name].bad(self.usual)
 
+    def _helps(self, name: str) -> bool:
+        """Whether a change makes the step sound; a lower rate helps where it takes half of the harm of an update away."""
+        if name != LOWER_LR or self._sound(name) or self.outcomes[AS_IT_WAS].bad_before(self.usual):
+            return self._sound(name)
+        harm, less = (self.outcomes[tried].after - self.outcomes[tried].loss for tried in (AS_IT_WAS, LOWER_LR))
+        return math.isfinite(less) and not less > harm / 2
+
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
         data: dict[str, object] = {
             "replay": "differs" if self.fault is Class.HARDWARE else "agrees",
             "class": self.fault.value if self.fault else "none",
         }
-        if self.reproduced and self.repeats:
+        if self.reproduced and self.repeats and self.finite:
             data["fp32"] = "clean" if self._sound(FP32) else "fails"
         columns = (word("replay"), word("loss"), word("gradient norm"), word("loss after it"), word("outcome"), word("what it says"))
         rows = tuple(self._row(outcome) for outcome in self.outcomes.values())
@@ -206,15 +214,22 @@ class Replay:
         return ProbeReport("replay", self.fault is not None, self._verdict(), data, columns, rows, notes)
 
     def _row(self, outcome: Outcome) -> tuple[str, ...]:
-        bad = outcome.bad(self.usual)
-        says = ""
-        if outcome.name == AGAIN:
-            says = word("rules out hardware") if self.repeats else word("points to hardware")
-        elif (self.reproduced or (outcome.name == SEVERAL_SLOWER and self._bad(SEVERAL))) and self.repeats:
-            sound_says, bad_says = _POINTS.get(outcome.name, ("", ""))
-            says = bad_says if bad else sound_says
         after = f"{outcome.after:.4g}" if outcome.updated else ""
-        return (outcome.name, f"{outcome.loss:.4g}", f"{outcome.norm:.3g}", after, word("bad") if bad else word("sound"), says)
+        said = word("bad") if outcome.bad(self.usual) else word("sound")
+        return (outcome.name, f"{outcome.loss:.4g}", f"{outcome.norm:.3g}", after, said, self._says(outcome.name))
+
+    def _says(self, name: str) -> str:
+        """What one outcome rules in or out, by the rules that the fault follows."""
+        if name == AGAIN and not self._parted:
+            return word("rules out hardware") if self.repeats else word("points to hardware")
+        asked = self.reproduced or (name == SEVERAL_SLOWER and self._bad(SEVERAL))
+        able = self.finite or name == EARLIER
+        if name not in _SAYS or not (asked and able and self.repeats):
+            return ""
+        about, helps, fails = _SAYS[name]
+        if not self._helps(name):
+            return fails
+        return helps if self.fault in (about, None) else word("helps as well")
 
     def _verdict(self) -> Note:
         match self.fault:
@@ -234,11 +249,17 @@ class Replay:
                 return Note("replay-precision", "In fp32 the same step is sound: it is the precision, not the structure.")
             case Class.DATA:
                 return Note("replay-data", "Another batch from the same state is sound: it is this batch.")
-            case Class.STATE:
+            case Class.STATE if not self.finite:
+                return Note(
+                    "replay-state-lost", "It is the state: its weights are not finite, and with earlier ones the same step is sound."
+                )
+            case Class.STATE if self._bad(OTHER_BATCH):
                 return Note(
                     "replay-state",
                     "It is the state: with earlier weights or fresh moments the same step is sound, and other batches fail as well.",
                 )
+            case Class.STATE:
+                return Note("replay-state", "It is the state: with earlier weights or fresh moments the same step is sound.")
             case Class.LEARNING_RATE:
                 return Note("replay-lr", "The step is too large: with a tenth of the learning rate the harm is gone or far less.")
             case Class.STRUCTURE if self.initial:

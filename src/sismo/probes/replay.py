@@ -71,6 +71,7 @@ class _Stage:
         self._loan, self._model, self._loss_fn, self._optimizer = loan, model, loss_fn, optimizer
         self._autocast, self._scale, self._clip = autocast, scale, clip
         self._saw_half = any(parameter.dtype in HALF for parameter in model.parameters())
+        self._finite = all(bool(parameter.detach().isfinite().all()) for parameter in model.parameters())
 
     def play(self, batch: Any, others: Sequence[Any], earlier: Checkpoint | None, usual: Usual | None) -> Replay:
         done = [self._step(names.AS_IT_WAS, batch), self._step(names.AGAIN, batch)]
@@ -91,7 +92,7 @@ class _Stage:
         if len(others) > 1 and not done[0].bad(usual):
             done.append(self._several(names.SEVERAL, [batch, *others[1:]], others[0]))
             done.append(self._several(names.SEVERAL_SLOWER, [batch, *others[1:]], others[0], rate=0.1))
-        return Replay({outcome.name: outcome for outcome in done}, usual, self._repeat(done[0], done[1]), half)
+        return Replay({outcome.name: outcome for outcome in done}, usual, self._repeat(done[0], done[1]), half, finite=self._finite)
 
     def _step(
         self,

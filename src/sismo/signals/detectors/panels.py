@@ -140,6 +140,17 @@ def _peaks_over(family: str, limit: str) -> Callable[[View], Observation]:
     return _members(family, rule)
 
 
+def _near_limit(view: View) -> Observation:
+    """Absent only where the step that lost the loss was looked at: layers take turns, and what overflows is often far off one step before."""
+    seen = _peaks_over("act_max_abs", "activation-near-limit")(view)
+    lost = view.nonfinite(LOSS_TRAIN)
+    if seen.state is not State.ABSENT or not lost:
+        return seen
+    at = lost[0].start
+    looked = all(finite(series).at(at) is not None for series in view.family("act_max_abs"))
+    return seen if looked else unknown("act_max_abs at step {at}", at=at)
+
+
 def _logits_grow(view: View, found: list[Series]) -> Observation:
     """A head whose largest logit passes the limit, and at least doubles on the way: what is that large from the first row on did not grow."""
     grown = [series for series in found if bool((series.values > max(view.limit("head-max-logit"), 2 * float(series.values[0]))).any())]
@@ -343,7 +354,7 @@ def _seen(name: str, family: str, look: Callable[[View], Observation], yes: str,
 DETECTORS = (
     _seen("activations-large-at-start", "act_mean_abs", _members("act_mean_abs", _activation_at_start), "{worst} is {ratio:.0f}× larger at step 0 than at step 100, before any training", "activations at step 0 are of the order of those at step 100", _ACT_GROWTH),
     _seen("activations-over-unit-scale", "act_mean_abs", _members("act_mean_abs", _activation_over_unit), "{worst} is {ratio:.0f}× as large as a normalised layer at step 0, before any training ({count} of {total} layers are far over it)", "activations at step 0 are of the size of a normalised layer", _ACT_UNIT),
-    _seen("activation-near-limit", "act_max_abs", _peaks_over("act_max_abs", "activation-near-limit"), "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
+    _seen("activation-near-limit", "act_max_abs", _near_limit, "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
     _seen("activation-nonfinite", "act_nonfinite", _members("act_nonfinite", _any_positive), "{worst} holds non-finite activations at step {start}", "every recorded activation is finite"),
     _seen("units-dead", "dead_units", _late_share_over("dead_units", "dead-units-share", above=True), "{count} of {total} layers have over half of their units dead (worst {worst}, {value:.0%})", "units are alive", _DEAD_UNITS),
     _seen("units-dead-from-the-start", "dead_units", _members("dead_units", _dead_from_start), "{worst} is so from the first window on", "no layer is dead from the first window on", _DEAD_UNITS),

@@ -92,17 +92,12 @@ def _runup(view: View, channel: str, enough: float) -> Observation:
         return unknown(channel) if series is None else unknown("rows of {what} before step {at}", what=channel, at=step)
     growth, start, base, top = found
     if growth < enough:
-        leading = next(
-            (
-                s
-                for s in view.spikes(channel)
-                if s.rows >= 3 and s.z >= 8 and s.end < step <= s.end + 3 * (series.interval if series else 1)
-            ),
-            None,
-        )
+        gap = 3 * (series.interval if series is not None else 1)
+        grown = (s for s in view.spikes(channel) if s.rows >= 3 and s.end < step <= s.end + gap and s.peak >= enough * s.before > 0)
+        leading = next(grown, None)
         if leading is None:
             return absent(channel)
-        growth, start, base, top = leading.peak / leading.before if leading.before > 0 else 1.0, leading.start, leading.before, leading.peak
+        growth, start, base, top = leading.peak / leading.before, leading.start, leading.before, leading.peak
     return present(start, step, channel=channel, growth=growth, base=base, top=top, failure=step)
 
 

@@ -11,7 +11,7 @@ from sismo.judge import judge
 from sismo.records.types import Run
 from sismo.signals.detectors import panels
 from sismo.signals.types import State
-from sismo.tree.types import Severity
+from sismo.tree.types import Answer, Severity
 
 NAN = float("nan")
 ONES = np.ones(400)
@@ -124,6 +124,18 @@ def test_the_distance_of_checkpoints_is_read_from_the_checkpoints_themselves() -
     assert state(often, "checkpoints-often-enough") is State.PRESENT
     assert state(seldom, "checkpoints-often-enough") is State.ABSENT
     assert look(seldom, "checkpoints-often-enough").numbers["every"] == 1000
+
+
+def test_layers_that_were_not_looked_at_when_the_loss_was_lost_leave_the_overflow_open() -> None:
+    """S3.Q3 is not answered with no by activations of other steps: they take turns, and an overflow may show in one step only."""
+    lost = with_at(ONES, 300, NAN)
+    some = (np.arange(0, 400, 7), np.ones(58))
+    replayed = event(300, "probe", probe="replay", fp32="fails")
+    open_ = run(lost, norm=level(at=1.0), dtype="fp16", more={"act_max_abs/a": some}, events=[replayed])
+    assert look(open_, "activation-near-limit").missing == "act_max_abs at step {at}"
+    assert {visit.node.id: visit.answer for visit in judge(open_).path}["S3.Q3"] is Answer.UNKNOWN
+    seen = run(lost, norm=level(at=1.0), dtype="fp16", more={"act_max_abs/a": ONES}, events=[replayed])
+    assert {visit.node.id: visit.answer for visit in judge(seen).path}["S3.Q3"] is Answer.NO
 
 
 @pytest.mark.parametrize("place", [0, 9, 399])

@@ -70,3 +70,13 @@ def test_a_single_high_row_long_before_the_end_is_no_run_up() -> None:
 
 def test_growth_until_the_loss_is_lost_is_exploding_gradients() -> None:
     assert names(run(loss=GROWS, norm=np.where(np.arange(400) < 300, NORM_GROWS, NAN)))[0] == "exploding-gradients"
+
+
+def test_a_norm_that_hardly_grew_before_an_overflow_exploded_nothing() -> None:
+    """Half as much again for twenty rows stands out from a steady norm, and is far from the tenfold that an explosion takes."""
+    drifts = np.where(np.arange(400) >= 278, 1.5, 1.0) * level(400, 1.0, 0.02)
+    lost = np.where(np.arange(400) < 300, drifts, float("inf"))
+    made = run(loss=LOST, norm=lost, dtype="fp16")
+    assert state(made, "norm-runup") is State.ABSENT
+    assert "exploding-gradients" not in names(made)
+    assert names(made)[0] == "fp16-overflow"
