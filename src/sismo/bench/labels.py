@@ -69,7 +69,7 @@ LABELS: dict[str, Label] = {
     "eval_loss_nan": _label("all-labels-masked zero-over-zero eval-nonfinite", "fp16-overflow"),
     "nan_divergence_unbounded_loss": _label("log-of-zero term-imbalance", "sqrt-at-zero exploding-gradients"),
     "log_of_zero": _label("log-of-zero", "sqrt-at-zero"),
-    "ctc_length": _label("log-of-zero", "sqrt-at-zero"),
+    "ctc_length": _label("ctc-target-too-long log-of-zero", "sqrt-at-zero"),
     "sqrt_zero_gradient": _label("sqrt-at-zero", "log-of-zero"),
     "all_masked_attention": _label("all-keys-masked", "log-of-zero sqrt-at-zero zero-over-zero"),
     "nan_hidden_by_filter": _label("nan-hidden-by-logger"),

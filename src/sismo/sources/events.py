@@ -12,6 +12,8 @@ from sismo.sources.base import Mark
 from sismo.sources.numbers import value_of
 from sismo.sources.split import Segment
 
+TOLD_BY_OVERFLOWS = "overflow messages"
+"""Where a loss scale comes from that no row of the log holds."""
 _EARLIER = "earlier"
 _STRUCTURE = frozenset({"run", "resume", "gap"})
 MAX_EVENTS_OF_A_TAG = 2000
@@ -116,5 +118,5 @@ def loss_scale_from(events: Sequence[Event], logged: Series | None) -> Series | 
     if logged is not None:
         points |= zip(logged.steps.tolist(), logged.values.tolist(), strict=True)
     steps = np.asarray(sorted(points), dtype=np.int64)
-    key = "overflow messages" if logged is None else logged.source_key
+    key = TOLD_BY_OVERFLOWS if logged is None else logged.source_key
     return Series("loss_scale", steps, np.asarray([points[step] for step in steps.tolist()], dtype=np.float64), key)

@@ -192,7 +192,8 @@ def _optimizer(words: list[str], name: str) -> Meaning | None:
     ):
         return _gradient_norm(words)
     if has >= {"loss", "scale"} or has >= {"amp", "scale"} or has >= {"grad", "scale"} or has >= {"scaler", "scale"}:
-        return Meaning("channel", "loss_scale") if len(has - {"train", "current", "optim"}) <= 3 else None
+        plain = len(has - {"train", "current", "optim"}) <= 3 and not has & {"lg", "log2"}  # the logarithm is no scale
+        return Meaning("channel", "loss_scale") if plain else None
     if has >= {"skipped"} and has & {"iterations", "iters", "steps", "step"}:
         return Meaning("channel", "skipped")
     if has >= {"nan", "iterations"} or has >= {"nan", "iters"}:

@@ -14,6 +14,8 @@ from sismo.sources.numbers import NUMBER, number
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
 _VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)")
 _KEY = re.compile(r"(?:[^\W\d][\w./@()%-]* |\([\w./@()%-]* ){0,3}(?:[^\W\d]|@)[\w./@()%-]*$")
+_BRACKETED = re.compile(r"\[([A-Za-z][A-Za-z_ -]*)\]$")
+"""A key in brackets of its own: ``[Loss] 2.41 | [step] 89``."""
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
 """Units of a step counter: ``step 1.5k``."""
 _SEPARATORS = " \t:=(["
@@ -30,14 +32,16 @@ def find_cells(line: str, start: int = 0, stop: int | None = None) -> Iterator[t
     end = start
     for match in _VALUE.finditer(line, start, len(line) if stop is None else stop):
         first, end = max(end, match.start() - MAX_KEY), match.end()
-        key = _KEY.search(line[first : match.start()].rstrip(_SEPARATORS))
+        text = line[first : match.start()].rstrip(_SEPARATORS)
+        found = _BRACKETED.search(text) or _KEY.search(text)
+        key = found[found.re.groups] if found is not None else ""
         # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
-        if key is None or ".py" in key[0] or number(match[1]) is None:
+        if found is None or ".py" in key or number(match[1]) is None:
             continue
-        times = _MULTIPLES[match[3]] if match[3] in _MULTIPLES and meaning(key[0]).role == "step" else 1.0
-        named = (first + key.start(), first + key.end())
-        out_of = Cell(key[0], *match.span(2)) if match[2] else None
-        yield Cell(key[0], *match.span(1), named, times), out_of
+        times = _MULTIPLES[match[3]] if match[3] in _MULTIPLES and meaning(key).role == "step" else 1.0
+        start = first + found.start(found.re.groups)
+        out_of = Cell(key, *match.span(2)) if match[2] else None
+        yield Cell(key, *match.span(1), (start, start + len(key)), times), out_of
 
 
 def without_stamp(line: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from sismo.records.types import Note, Series
+from sismo.sources.events import TOLD_BY_OVERFLOWS
 from sismo.sources.numbers import decimals
 
 MIN_ROWS = 5
@@ -73,6 +74,7 @@ def _placeholders(series: Mapping[str, Series]) -> Iterable[Note]:
     scale = series.get("loss_scale")
     if (
         scale is not None
+        and scale.source_key != TOLD_BY_OVERFLOWS
         and len(scale) >= MIN_ROWS
         and bool(np.all(scale.values == scale.values[0]))
         and float(scale.values[0]) in (-1.0, 0.0, 1.0)

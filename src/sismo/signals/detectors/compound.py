@@ -109,7 +109,9 @@ def _runup_as_lr_rises(view: View) -> Observation:
     for channel in (LOSS_TRAIN, GRAD_NORM_PRE):
         series = view.finite(channel)
         rows = series.values[series.steps < step] if series is not None else np.zeros(0)
-        grew = grew or (rows.size >= 5 and level(rows[-3:]) > 1.5 * level(rows[-30:-3]) > 0)
+        before = rows[-30:-1]
+        leapt = rows.size >= 5 and float(rows[-1]) > 1.5 * float(before.max()) > 0
+        grew = grew or leapt or (rows.size >= 5 and level(rows[-3:]) > 1.5 * level(rows[-30:-3]) > 0)
     found = present(step, channel=LR, lr=float(earlier[-1]))
     return found if climbing and high and grew else absent(LR)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
+from sismo.signals.kind import names
 from sismo.signals.levels import end_level, finite, level, noise
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -15,6 +16,8 @@ _RISE = Threshold("overfit-rise", 0.03, 0.03, "share", "chosen: over the noise o
 _CLEAR = Threshold("overfit-clear", 0.10, 0.10, "share", "catalogue: warning past 10 %; SageMaker Debugger uses the same ratio", "Rise of the validation loss over its minimum that is worth a warning.")  # fmt: skip
 _FACTOR = Threshold("train-over-val", 2.5, 2.5, "×", "chosen: dropout and augmentation explain up to about 2", "Training loss over validation loss that a reduction must explain.")  # fmt: skip
 
+_TOP_ONE = ("acc1", "acc@1", "acc_1", "top1", "top-1", "top_1", "prec@1", "prec1")
+"""Names of the accuracy of an image classifier."""
 _ROWS_AROUND = 8
 _MOST_PAIRS = 1000
 _FEWEST_NATS = 1.5
@@ -189,11 +192,14 @@ def _val_lost_briefly(view: View) -> Observation:
 
 
 def _train_over_val(view: View) -> Observation:
-    """Training loss a steady multiple of the validation loss at every evaluation; not of sums over whole sets, which differ in size."""
+    """Training loss a steady multiple of the validation loss at every evaluation; not of sums over whole sets, which differ in size.
+
+    Recipes of image classifiers mix images up and smooth labels in training only, which makes it 3 or 4 times as large.
+    """
     pairs = _pairs(view)
     if len(pairs) < 2:
         return unknown(LOSS_VAL)
-    if view.header.objective is not None or view.family("loss_term"):
+    if view.header.objective is not None or view.family("loss_term") or names(view, *_TOP_ONE):
         return absent(LOSS_VAL)
     ratios = np.array([train / val for _, train, val in pairs if val > 0])
     if ratios.size < 2 or float(ratios.min()) < view.limit("train-over-val") or level(np.array([val for _, _, val in pairs])) > 20:

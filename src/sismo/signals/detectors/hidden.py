@@ -90,22 +90,17 @@ def _zero_with(view: View, fits: Callable[[np.ndarray], bool]) -> Observation:
 def _norm_nan_loss_finite(view: View) -> Observation:
     """Rows with a lost norm beside a finite loss, oftener than a scaler at work explains, or to the end of the log."""
     loss, norm = view.series(LOSS_TRAIN), view.series(GRAD_NORM_PRE)
-    if loss is None or not len(loss):
-        return unknown(LOSS_TRAIN)
     if norm is None or not len(norm):
         return unknown(GRAD_NORM_PRE)
+    if loss is None or not len(loss):
+        return _silent(view, norm, -1, 0) or unknown(LOSS_TRAIN)
     if not bool(np.isnan(norm.values).any()):
         return absent(GRAD_NORM_PRE)
     shared, at_loss, at_norm = np.intersect1d(loss.steps, norm.steps, assume_unique=True, return_indices=True)
     lost = np.isfinite(loss.values[at_loss]) & np.isnan(norm.values[at_norm])
     count = int(lost.sum())
-    # A trainer that prints no loss for a lost step (Megatron) leaves rows with a NaN norm and nothing else.
-    after = norm.steps > int(loss.steps[-1])
-    silent = np.isnan(norm.values[after])
-    scale = view.scale()
-    if silent.size >= 3 and bool(silent.all()) and (scale is None or scale.placeholder or scale.constant):
-        steps = norm.steps[after]
-        return present(int(steps[0]), int(steps[-1]), channel=GRAD_NORM_PRE, count=int(silent.size) + count, rows=len(norm))
+    if silent := _silent(view, norm, int(loss.steps[-1]), count):
+        return silent
     if not count:
         return absent(GRAD_NORM_PRE)
     first = int(np.argmax(lost))
@@ -115,6 +110,15 @@ def _norm_nan_loss_finite(view: View) -> Observation:
     if not (to_the_end or often):
         return absent(GRAD_NORM_PRE)
     return present(int(shared[first]), int(shared[np.nonzero(lost)[0][-1]]), channel=GRAD_NORM_PRE, count=count, rows=len(lost))
+
+
+def _silent(view: View, norm: Series, last: int, count: int) -> Observation | None:
+    """A trainer that prints no loss for a lost step (Megatron) leaves rows with a NaN norm and nothing else: three or more, to the end."""
+    after = norm.steps > last
+    steps, scale = norm.steps[after], view.scale()
+    if steps.size < 3 or not bool(np.isnan(norm.values[after]).all()) or not (scale is None or scale.placeholder or scale.constant):
+        return None
+    return present(int(steps[0]), int(steps[-1]), channel=GRAD_NORM_PRE, count=int(steps.size) + count, rows=len(norm))
 
 
 def _repeated(view: View) -> Observation:

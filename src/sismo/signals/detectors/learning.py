@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
 from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, language_sign, names
@@ -137,19 +137,24 @@ def _flat(view: View) -> Observation:
 
 
 def _never_moves(view: View) -> Observation:
-    """One value to the last of three digits or more on every row; or, from the first step of a model that was not trained before, no fall.
+    """One value to its last digit on every row; or, from the first step of a model that was not trained before, no fall.
 
-    That it was not trained before shows in a language model's loss over ln 100 all along. Any other level a trained model may stand at.
+    Three digits say so from 20 rows on, five from 4, or from 3 where the validation loss repeats itself as well.
+    That a model was not trained before shows in a language model's loss over ln 100 all along. Any other level a trained one may stand at.
     """
-    loss = _enough(view, 20)
+    loss = _enough(view, 3)
     if isinstance(loss, Observation):
         return loss
     first, last = int(loss.steps[0]), int(loss.steps[-1])
-    value = float(loss.values[0])
-    if bool(np.all(loss.values == value)):
-        printed = f"{value:.12g}".lstrip("-0.").replace(".", "")
-        same = value != 0.0 and len(printed.partition("e")[0]) >= 3
-        return present(first, last, channel=LOSS_TRAIN, level=value) if same else absent(LOSS_TRAIN)
+    if _repeats(loss):
+        val = view.finite(LOSS_VAL)
+        both = val is not None and len(val) >= 3 and _repeats(val)
+        digits = _digits(float(loss.values[0]))
+        same = (digits >= 3 and len(loss) >= 20) or (digits >= 5 and (len(loss) >= 4 or both))
+        found = present(first, last, strength=1.0 if len(loss) >= 20 else 0.8, channel=LOSS_TRAIN, level=float(loss.values[0]))
+        return found if same else absent(LOSS_TRAIN)
+    if len(loss) < 20:
+        return unknown("more rows of loss/train", rows=len(loss))
     untrained = bool(language_sign(view)) and float(np.min(loss.values)) > _UNTRAINED and first <= 2 * loss.interval
     middle = level(loss.values)
     levels = part_levels(loss.values, 20)
@@ -157,6 +162,15 @@ def _never_moves(view: View) -> Observation:
     if len(loss) < 100 or not untrained or float(np.max(np.abs(levels - middle))) > room:
         return absent(LOSS_TRAIN)
     return present(first, last, strength=0.85, channel=LOSS_TRAIN, level=middle)
+
+
+def _repeats(series: Series) -> bool:
+    return bool(np.all(series.values == series.values[0]))
+
+
+def _digits(value: float) -> int:
+    """Significant digits of a number as it was printed; 0 for 0."""
+    return len(f"{value:.12g}".partition("e")[0].lstrip("-0.").replace(".", ""))
 
 
 def _chance(view: View) -> Observation:
@@ -296,6 +310,17 @@ def _u_turn(view: View) -> Observation:
     )
 
 
+def _norm_halves_first(view: View) -> Observation:
+    """Before the loss turns, the norm comes down to under half of where it began: what piles up does not."""
+    turn, norm = _u_turn(view), view.finite(GRAD_NORM_PRE)
+    if norm is None or turn.start is None:
+        return unknown(GRAD_NORM_PRE) if norm is None else turn
+    down = norm.values[norm.steps <= turn.start]
+    if down.size < 2 or not float(down[-1]) < 0.5 * float(down[0]):
+        return absent(GRAD_NORM_PRE)
+    return present(turn.start, channel=GRAD_NORM_PRE, first=float(down[0]), last=float(down[-1]))
+
+
 def _norm_piles_up(view: View) -> Observation:
     """The norm climbs about linearly from the first rows: R² of a line over 0.9 and a rise to over 5 times the start."""
     norm = view.finite(GRAD_NORM_PRE)
@@ -352,6 +377,7 @@ DETECTORS = (
     Detector("loss-leaps-at-start", _R, _jumps_at_start, "the loss leaps from {start_value:.4g} to {peak:.4g} at step {start}, in its first rows, and stays up", "no leap in the first rows"),
     Detector("loss-leaps-in-short-log", _R, _leaps_in_short, "the loss leaps from {before:.4g} to {peak:.4g} at step {start} and stays up", "no leap in a short log"),
     Detector("loss-turns-and-climbs", _R, _u_turn, "the loss turns at step {start} ({least:.3g}) and climbs smoothly to {last:.3g}", "the loss does not turn and climb"),
+    Detector("norm-halves-before-turn", (GRAD_NORM_PRE, LOSS_TRAIN), _norm_halves_first, "the gradient norm falls from {first:.3g} to {last:.3g} until the loss turns at step {start}", "the gradient norm does not fall until a turn of the loss"),
     Detector("norm-piles-up", (GRAD_NORM_PRE,), _norm_piles_up, "the gradient norm climbs in a straight line from {first:.3g} to {last:.3g}", "the gradient norm does not climb in a straight line"),
     Detector("loss-collapses", _R, _collapse, "the loss drops from {before:.4g} to {after:.4g} at step {start} within a few rows and stays there", "the loss does not collapse"),
 )  # fmt: skip

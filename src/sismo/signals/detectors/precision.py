@@ -109,8 +109,10 @@ def _late(view: View, scale: ScaleHistory) -> Observation:
 
 
 def _from_start(view: View, scale: ScaleHistory) -> Observation:
-    down = scale.last is not None and scale.last <= _LOW_SCALE
-    found = scale.skipped_from_start and scale.start <= 35 and (down or len(scale.overflow_steps) > 40)
+    """Every step was skipped, down from a search's start to a low scale, or to 1; a scale that is under 1 in the first line came from there."""
+    first, last = _number(scale.first), _number(scale.last)
+    down = last <= (_LOW_SCALE if first > _LOW_SCALE else 1.0)
+    found = scale.skipped_from_start and scale.start <= 35 and not first < 1.0 and (down or len(scale.overflow_steps) > 40)
     return present(_first(scale), channel=LOSS_SCALE, last=_number(scale.last)) if found else absent(LOSS_SCALE)
 
 
@@ -128,7 +130,7 @@ def _startup(view: View, scale: ScaleHistory) -> Observation:
 def _constant_with_overflow(view: View, scale: ScaleHistory) -> Observation:
     """A scale that never moves while norms overflow: nothing reacts to the overflows."""
     norm = view.series(GRAD_NORM_PRE)
-    if not scale.constant:
+    if not scale.constant or _number(scale.last) <= 1.0:  # there is nothing left to halve
         return absent(LOSS_SCALE)
     lost = 0 if norm is None else int((~np.isfinite(norm.values)).sum())
     count = lost + len(scale.overflow_steps)

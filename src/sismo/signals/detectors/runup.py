@@ -98,7 +98,9 @@ def _runup(view: View, channel: str, enough: float) -> Observation:
         if leading is None:
             return absent(channel)
         growth, start, base, top = leading.peak / leading.before, leading.start, leading.before, leading.peak
-    return present(start, step, channel=channel, growth=growth, base=base, top=top, failure=step)
+    # Of gradients a loss tells only at second hand.
+    strength = 1.0 if channel == GRAD_NORM_PRE or view.rows(GRAD_NORM_PRE) else 0.85
+    return present(start, step, strength=strength, channel=channel, growth=growth, base=base, top=top, failure=step)
 
 
 def _calm(view: View) -> Observation:

@@ -79,6 +79,7 @@ DETECTORS = (
     _says("warned-of-nonfinite-overlap", "a non-finite IoU", "nonfinite-iou"),
     _says("warned-of-scheduler-order", "a scheduler stepped before the optimizer", "scheduler-order"),
     _says("warned-of-nonfinite-loss", "a loss that is not finite", "nonfinite-loss", "anomaly"),
+    _says("warned-of-ctc", "a target too long for its input", "ctc-length"),
     _says("warned-of-overlap", "overlapped communication", "overlap-comm"),
     _says("warned-of-missing-labels", "rows without labels", "no-labels"),
     _says("warned-of-batch-of-one", "a batch of one in batch norm", "batch-of-one"),

@@ -24,7 +24,7 @@ def parse(line: str) -> Parsed | None:
 
 def settle(row: dict[str, float], _: str, log: TextLog) -> None:
     count, total = row.pop(_COUNT), row.pop(_TOTAL)
-    if count == total and row:
+    if count >= total and row:  # old versions count past the end: "52/51"
         # The bar is drawn full once before validation and once after it: the later one says more.
         if log.epoch is not None:
             row["epoch"] = log.epoch

@@ -1,4 +1,7 @@
-"""Loss-scale overflows: DeepSpeed (``OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 64, reducing to 32``), Apex and fairseq."""
+"""Loss-scale overflows: DeepSpeed (``OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 64, reducing to 32``), Apex and fairseq.
+
+OpenAI's diffusion code has the logarithm: ``Found NaN, decreased lg_loss_scale to 19.3``.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ _DEEPSPEED = re.compile(
     re.IGNORECASE,
 )
 _SETTING = re.compile(rf"(?:overflow.*?)?(?:setting|reducing) loss scale to:?\s*({NUMBER})", re.IGNORECASE)
+_LOGARITHM = re.compile(rf"found nan, decreased lg_loss_scale to\s*({NUMBER})", re.IGNORECASE)
+_LARGEST = 127.0
 
 
 def read(line: str, log: TextLog) -> bool:
@@ -36,7 +41,19 @@ def read(line: str, log: TextLog) -> bool:
         log.overflow(**data)
         log.memo["overflow-scale"] = after
         return True
+    found = _LOGARITHM.search(line)
+    exponent = number(found[1]) if found else None
+    if exponent is not None and abs(exponent) <= _LARGEST:
+        log.overflow(scale_after=2.0**exponent)
+        return True
     return False
 
 
-LINE = Line("overflow", "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 64, reducing to 32", ("overflow",), 2, read, marker=True)
+LINE = Line(
+    "overflow",
+    "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 64, reducing to 32",
+    ("overflow", "lg_loss_scale to"),
+    2,
+    read,
+    marker=True,
+)

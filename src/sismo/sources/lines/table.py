@@ -14,7 +14,7 @@ _GAP = re.compile(r"\s{2,}|\t")
 _BAR = re.compile(r"\s*\|\s*")
 _NUMBER = re.compile(NUMBER)
 _GROUPED = re.compile(r"[-+]?[\d.]*,[\d.,]*")
-_NO_NAME = re.compile(r"[=:{}\[\];,]|\d\.\d|\s\d+$|^\d")
+_NO_NAME = re.compile(r"[=:{}\[\];,]|\d\.\d|\s\d+$|^\d|\b(?:nan|inf)\b", re.IGNORECASE)
 _RULE = re.compile(r"^[\s|:+=-]+$")
 
 
@@ -48,9 +48,11 @@ def read(line: str, log: TextLog) -> bool:
 
 def _places(line: str) -> list[tuple[int, int]]:
     """Where the cells of a line stand."""
-    gap, (at, end) = _GAP, _stripped(line, 0, len(line), None)
-    if line.startswith("|", at):
-        gap, (at, end) = _BAR, _stripped(line, *_stripped(line, at, end, "|"), None)
+    at, end = _stripped(line, 0, len(line), None)
+    # Copied from a notebook, a table has bars between its columns and none around them.
+    gap = _BAR if line.startswith("|", at) or " | " in line else _GAP
+    if gap is _BAR:
+        at, end = _stripped(line, *_stripped(line, at, end, "|"), None)
     places: list[tuple[int, int]] = []
     for found in gap.finditer(line, at, end):
         places.append((at, found.start()))

@@ -17,8 +17,10 @@ _PATTERNS = {
     "scheduler-order": r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)",
     "no-labels": r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
     r"|could not find response key|instance will be ignored in loss",
+    "ctc-length": r"samples (?:in this mini-batch )?got nan grad\b.*\bCTC|not enough time for target transition sequence"
+    r"|ctc\S*\) warning: loss \(=\S+\) is not correct",
     "nonfinite-loss": r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|becomes|contains?) (?:nan|inf|non-?finite|infinite)"
-    r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)(?!\S{0,12} in 0\b)",
+    r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)(?!\S{0,12} in 0\b|, decreased)",
     "nan-in-data": r"input contains (?:nan|infinity)"
     r"|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)",
     "batch-of-one": r"expected more than 1 value per channel when training",
@@ -50,4 +52,4 @@ def read(line: str, log: TextLog) -> bool:
 LINE = Line("warning", "WARNING: tokenization mismatch: 47 vs. 48. (ignored)",
             ("warning", "mismatch", "assert", "invalid value", "by zero", "out of bounds", "out of range", "scheduler.step",
             "label", "finite", "nan",
-             "is inf", "encountered", "per channel", "response key", "longer than"), 5, read, marker=True)  # fmt: skip
+             "is inf", "encountered", "per channel", "response key", "longer than", "not enough time"), 5, read, marker=True)  # fmt: skip

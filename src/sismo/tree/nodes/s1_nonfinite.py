@@ -67,10 +67,10 @@ NODES = (
     Node(
         id="S1.Q5",
         section=_S,
-        asks="Is the logged loss hiding a NaN, or stuck at exactly 0?",
+        asks="Does the log hide a NaN, tell of one in words, or stand at exactly 0?",
         why="Some loggers filter NaN away: the norm is NaN while the loss looks fine, repeats itself, or reads 0.0.",
-        signals=("zero-loss-norm-nan", "norm-nan-loss-finite", "loss-repeated-at-nan-norm", "loss-exactly-zero", "note-loss-ends-early", "warned-of-nonfinite-loss"),
-        yes=("nan-hidden-by-logger", "loss-stops-being-logged", "nonfinite-loss-in-words", "log-of-zero", "sqrt-at-zero", "communication-corruption", "all-labels-masked", "tokenization-mismatch", "degenerate-targets", "exploding-gradients", "batch-too-small", "S1.Q6"),
+        signals=("zero-loss-norm-nan", "norm-nan-loss-finite", "loss-repeated-at-nan-norm", "loss-exactly-zero", "note-loss-ends-early", "warned-of-nonfinite-loss", "warned-of-ctc"),
+        yes=("nan-hidden-by-logger", "loss-stops-being-logged", "nonfinite-loss-in-words", "ctc-target-too-long", "log-of-zero", "sqrt-at-zero", "communication-corruption", "all-labels-masked", "tokenization-mismatch", "degenerate-targets", "exploding-gradients", "batch-too-small", "S1.Q6"),
         no=("S1.Q6",),
         unknown=("S1.Q6", "all-labels-masked", "nan-hidden-by-logger", "tokenization-mismatch", "label-out-of-range"),
         confused_with="An on-policy RL loss, which is 0 by definition while its gradient is not.",

@@ -101,6 +101,14 @@ REMEDIES = (
         lesson="Check the range of the targets before the first step: on a GPU a label outside it surfaces far from its cause.",
     ),
     Remedy(
+        cause="ctc-target-too-long",
+        kind=Kind.CODE,
+        code="kept = [example for example in data if len(example.frames) // subsampling > 2 * len(example.labels)]",
+        expect="The warnings are gone, and every loss is finite.",
+        within=200,
+        lesson="Compare the length of each input, after subsampling, with that of its target before the first step.",
+    ),
+    Remedy(
         cause="loss-term-unbounded",
         kind=Kind.CODE,
         code="term = argument.clamp(min=1e-6).log()  # or sqrt, or the divisor",

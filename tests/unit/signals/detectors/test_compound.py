@@ -74,6 +74,12 @@ def test_a_loss_that_is_lost_at_a_tiny_rate_is_not_blamed_on_it() -> None:
     assert "lr-too-high" not in names(made)
 
 
+def test_a_short_log_that_is_lost_on_the_way_up_is_blamed_on_the_rate_and_without_it_is_not() -> None:
+    loss, rate = [2.1, 2.0, 2.05, 2.0, 2.1, 4.4, NAN, NAN], np.linspace(2e-3, 4e-3, 8)
+    assert alarms(run(loss=loss, lr=rate, every=50))[0] == "lr-too-high"
+    assert alarms(run(loss=loss, lr=np.full(8, 2e-3), every=50))[0] == "exploding-gradients"
+
+
 def test_a_low_noise_fall_counts_and_a_high_noise_level_does_not() -> None:
     assert state(run(loss=np.linspace(2.0, 1.8, 200)), "loss-falls") is State.PRESENT
     fooled = [seed for seed in range(20) if state(run(loss=level(300, 2.0, 0.5, seed)), "loss-falls") is State.PRESENT]

@@ -110,6 +110,13 @@ def test_a_sum_where_a_mean_was_meant() -> None:
     assert state(NO_LOSS, "train-multiple-of-val") is State.UNKNOWN
 
 
+def test_images_that_are_mixed_up_in_training_only_make_its_loss_larger() -> None:
+    step = np.arange(60)
+    loss, val = 3.1 - 0.002 * step, 0.92 - 0.0005 * step
+    assert alarms(run(loss=loss, val=val))[0] == "accumulation-not-averaged"
+    assert alarms(run(loss=loss, val=val, more={"metric/test_acc1": 78 + 0.01 * step})) == []
+
+
 def test_a_model_that_sees_the_future_is_told_from_one_that_memorises() -> None:
     future = run(loss=TINY, val=(EVALS, np.geomspace(6.0, 1e-3, 20)), vocab_size=512)
     memory = run(loss=TINY, val=RISES, vocab_size=512)

@@ -32,6 +32,9 @@ TRIOS = {
     "loss-leaps-at-start": Trio(run(loss=with_at(CALM, 3, *([14.0] * 20))), run(loss=with_at(CALM, 3, 14.0)), run(loss=[6.0])),
     "loss-leaps-in-short-log": Trio(run(loss=[1.2, 1.1, 1.15, 1.1, 38.0, 5210.0]), run(loss=[1.2, 1.1, 1.15, 1.1, 1.3]), run(norm=NORM)),
     "loss-turns-and-climbs": Trio(run(loss=TURNS), run(loss=CALM), SHORT),
+    "norm-halves-before-turn": Trio(
+        run(loss=TURNS, norm=np.where(np.arange(60) < 10, 40.0, 8.0)), run(loss=TURNS, norm=np.linspace(4, 60, 60)), run(loss=TURNS)
+    ),
     "norm-piles-up": Trio(run(norm=PILES), run(norm=NORM), run(norm=PILES[:5])),
     "loss-collapses": Trio(run(loss=np.where(np.arange(400) < 200, level(400), 1e-4)), run(loss=CALM), SHORT),
 }
@@ -122,6 +125,19 @@ def test_a_plateau_is_a_note() -> None:
 def test_gradients_that_pile_up_are_missing_zero_grad() -> None:
     made = run(loss=np.concatenate([TURNS, np.full(90, 9.5)]), norm=PILES, lr=np.full(150, 1e-3))
     assert "missing-zero-grad" in alarms(made)
+
+
+def test_a_turn_after_a_fall_of_the_norm_is_not_piling_up() -> None:
+    norm = np.concatenate([np.geomspace(40, 6, 30), np.geomspace(8, 90, 30)])
+    assert alarms(run(loss=TURNS, norm=norm))[0] == "silent-divergence"
+    assert "missing-zero-grad" in alarms(run(loss=TURNS, norm=np.linspace(2, 60, 60)))
+
+
+def test_few_rows_that_repeat_five_digits_are_enough() -> None:
+    assert alarms(run(loss=np.full(4, 13.8155))) == ["no-learning"]
+    assert alarms(run(loss=np.full(3, 1.0342), val=np.full(3, 1.0518))) == ["no-learning"]
+    assert alarms(run(loss=np.full(3, 1.0342))) == []
+    assert alarms(run(loss=np.full(4, 1.5))) == []
 
 
 def test_a_loss_that_never_moves_is_no_plateau() -> None:

@@ -53,6 +53,7 @@ TAGS = {
     "warned-of-nonfinite-loss": "nonfinite-loss",
     "warned-of-missing-labels": "no-labels",
     "warned-of-batch-of-one": "batch-of-one",
+    "warned-of-ctc": "ctc-length",
 }
 SAID = {
     **{

@@ -1,0 +1,126 @@
+"""Logs as people paste them into a bug report: tables out of notebooks, the last words of a trainer, keys in brackets."""
+
+# ruff: noqa: E501 - lines of logs are as long as they are
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sismo.judge import judge
+from sismo.records.types import Run
+from sismo.signals.presets import preset
+from sismo.sources import load
+
+
+def read(tmp_path: Path, text: str) -> Run:
+    path = tmp_path / "pasted.log"
+    path.write_text(text)
+    (run,) = load(path)
+    return run
+
+
+def first_cause(run: Run) -> str:
+    return next((found.cause.id for found in judge(run, preset("robust")).findings if found.severity.rank), "")
+
+
+def points(run: Run, channel: str) -> dict[int, float]:
+    series = run.series[channel]
+    return dict(zip(series.steps.tolist(), series.values.tolist(), strict=True))
+
+
+def test_a_table_with_bars_between_its_columns_and_none_around_them(tmp_path: Path) -> None:
+    run = read(
+        tmp_path, "Step | Training Loss | Validation Loss | Cer\n-- | -- | -- | --\n250 | 3.1200 | 2.9100 | 0.8\n500 | No log | 2.4 | 0.6\n"
+    )
+    assert points(run, "loss/train") == {250: 3.12}
+    assert points(run, "loss/val") == {250: 2.91, 500: 2.4}
+
+
+def test_lost_losses_that_stand_in_wide_columns_are_no_heading_of_a_table(tmp_path: Path) -> None:
+    rows = [
+        "step 41 - loss 7.125 - moving ave loss 8.5",
+        *(f"step {step} - loss        nan - moving ave loss        nan" for step in (42, 43)),
+    ]
+    losses = points(read(tmp_path, "\n".join(rows) + "\n"), "loss/train")
+    assert list(losses) == [41, 42, 43]
+    assert math.isnan(losses[42])
+    assert math.isnan(losses[43])
+
+
+def test_a_bar_of_keras_that_counts_past_its_end_is_full(tmp_path: Path) -> None:
+    epoch = "Epoch {0}/2\n31/30 [==============================] - 903s - loss: {1} - val_loss: 0.7\n"
+    assert points(read(tmp_path, epoch.format(1, 0.9) + epoch.format(2, 0.8)), "loss/train") == {1: 0.9, 2: 0.8}
+
+
+def test_the_last_words_of_detectron_are_the_row_that_it_died_of(tmp_path: Path) -> None:
+    line = "[03/04 10:00:{0:02d} d2.utils.events]: eta: 1:02:03  iter: {0}  total_loss: {1}  loss_cls: 1.1  loss_box_reg: 0.4  lr: {2}"
+    text = "\n".join(line.format(step, loss, step * 2e-5) for step, loss in [(19, 1.6), (39, 1.5), (59, 1.55), (79, 1.5), (99, 4.0)])
+    end = "\nTraceback (most recent call last):\nFloatingPointError: Loss became infinite or NaN at iteration=104!\nloss_dict = {'loss_cls': tensor(nan, device='cuda:0'), 'loss_box_reg': tensor(0.31, device='cuda:0')}\n"
+    run = read(tmp_path, text + end)
+    assert math.isnan(points(run, "loss/train")[104])
+    assert math.isnan(points(run, "loss_term/cls")[104])
+    assert points(run, "loss_term/cls")[99] == 1.1
+    assert run.events_of("crash")
+    assert first_cause(run) == "lr-too-high"  # it climbs in warmup, and the loss with it
+
+
+def test_keys_in_brackets_are_keys(tmp_path: Path) -> None:
+    run = read(
+        tmp_path, "".join(f"INFO | [R0] | E{e} iter[ 4/ 5] | [Loss] {9.5 - e} | [step] {5 * e + 4} | [time] 0.2m\n" for e in range(3))
+    )
+    assert points(run, "loss/train") == {4: 9.5, 9: 8.5, 14: 7.5}
+
+
+def test_the_losses_of_two_networks_have_no_word_for_it(tmp_path: Path) -> None:
+    line = "(epoch: 3, iters: {}, time: 0.412, data: 0.002) D_A: 0.21 G_A: 0.64 cycle_A: 1.5 D_B: 0.18 G_B: 0.70 cycle_B: 1.25 \n"
+    run = read(tmp_path, line.format(100) + line.format(200))
+    assert run.header.objective == "gan"
+    assert np.allclose(run.series["loss/train"].values, 0.21 + 0.64 + 1.5 + 0.18 + 0.70 + 1.25)
+
+
+def test_the_logarithm_of_a_scale_is_told_as_a_scale(tmp_path: Path) -> None:
+    table = "| grad_norm     | 0.2 |\n| lg_loss_scale | 20.01 |\n| loss          | {} |\n| step          | {} |\n"
+    run = read(tmp_path, table.format(0.3, 10) + "Found NaN, decreased lg_loss_scale to 19.010000000000002\n" + table.format(0.25, 20))
+    (overflow,) = run.events_of("overflow")
+    assert overflow.data["scale_after"] == pytest.approx(2.0**19.01)
+    assert not run.events_of("warning")
+    assert float(run.series["loss_scale"].values.max()) == pytest.approx(2.0**19.01)
+    assert first_cause(run) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[node:0/2] 2024-02-03 04:05:06,789 (ctc:66) WARNING: All samples in this mini-batch got nan grad. Returning nan value instead of CTC loss",
+        "(ctc:74) WARNING: 3/16 samples got nan grad. These were ignored for CTC loss.",
+        "2024-02-03 04:05:06,789 (e2e_asr_attctc:91) WARNING: loss (=125000032.000000) is not correct",
+        "InvalidArgumentError: Not enough time for target transition sequence (required: 31, available: 22)",
+    ],
+)
+def test_a_target_that_is_too_long_for_its_input_is_named(line: str, tmp_path: Path) -> None:
+    run = read(
+        tmp_path, f"step 1 loss 40.5\n{line}\nstep 2 loss 39.0\n(trainer:582) WARNING: The grad norm is nan. Skipping updating the model.\n"
+    )
+    assert first_cause(run) == "ctc-target-too-long"
+
+
+def test_a_scale_of_one_that_is_reduced_to_one_is_at_its_end(tmp_path: Path) -> None:
+    line = "[deepscale] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 1, reducing to 1\n"
+    run = read(tmp_path, "".join(f"{line}  0%|  | {step}/9000 [00:40<1:00:00,  2.50it/s]\n" for step in range(51, 57)))
+    assert first_cause(run) == "loss-scale-collapse"
+    assert "placeholder-values" not in [note.code for note in run.notes]
+
+
+def test_a_search_that_begins_low_is_not_taken_for_the_start_of_the_run(tmp_path: Path) -> None:
+    line = "| INFO | fairseq.trainer | NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: {}\n"
+    assert first_cause(read(tmp_path, "".join(line.format(64.0 / 2**k) for k in range(4)))) == ""
+    apex = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {}\n"
+    assert first_cause(read(tmp_path, "".join(apex.format(3.1e-300 / 2**k) for k in range(4)))) == "loss-scale-collapse"
+
+
+def test_norms_that_are_lost_where_no_loss_is_printed_are_told(tmp_path: Path) -> None:
+    line = " iteration {:8d}/   90000 | learning rate: 2.1E-04 | loss scale: 1.0 | grad norm: nan | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+    assert first_cause(read(tmp_path, "".join(line.format(step) for step in range(700, 705)))) == "nan-hidden-by-logger"
