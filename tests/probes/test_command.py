@@ -52,9 +52,26 @@ def test_a_probe_answers_the_open_question_of_its_run(recorded: Path, capsys: py
 
 
 def test_a_sound_step_is_said_to_be_sound(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded), "--lang", "es"]) == 0
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded), "--step", "20", "--lang", "es"]) == 0
     assert capsys.readouterr().out
     assert answer(recorded, "S1.Q3") == Answer.NO
+
+
+def test_a_lost_step_that_is_finite_when_tried_again_is_not_said_to_be_sound(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded)]) == 1
+    assert "in the run its loss was not" in " ".join(capsys.readouterr().out.split())
+    assert answer(recorded, "S1.Q3") == Answer.UNKNOWN
+    found = sismo.diagnose(sismo.load(recorded))  # type: ignore[arg-type]
+    assert "nonfinite-input" not in [cause.id for cause in found.causes]  # the batch of that step was there, and finite
+    assert "nonfinite-weight" in [cause.id for cause in found.causes] or not any(cause.confidence > 0.7 for cause in found.causes)
+
+
+def test_another_batch_proves_nothing_about_that_of_the_step(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = recorded / "batches" / "step-000000024.pt"
+    kept.rename(kept.with_name("step-000000022.pt"))
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded)]) == 1
+    assert "kept no batch of step 24" in " ".join(capsys.readouterr().out.split())
+    assert "inputs" not in sismo.load(recorded).events_of("probe")[-1].data  # type: ignore[union-attr]
 
 
 def test_the_last_finite_checkpoint_is_taken(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +79,8 @@ def test_the_last_finite_checkpoint_is_taken(recorded: Path, capsys: pytest.Capt
     state = torch.load(last, weights_only=True)
     state["model"]["ln_f.weight"][0] = float("nan")
     torch.save(state, last)
-    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded)]) == 0
+    cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded)])
+    assert "The state is that of step 15, the suspected step 24." in capsys.readouterr().out
     assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded), "--checkpoint", str(last)]) == 1
     assert "ln_f.weight" in capsys.readouterr().out
 
@@ -94,6 +112,11 @@ def test_what_cannot_be_done_is_one_line(options: list[str], said: str, capsys: 
     error = capsys.readouterr().err
     assert said in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_a_step_that_the_run_never_took_is_refused(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:build", "--run", str(recorded), "--step", "5000"]) == 2
+    assert capsys.readouterr().err.strip().endswith("has the steps 0 to 24: there is no step 5000")
 
 
 @pytest.mark.parametrize(

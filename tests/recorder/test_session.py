@@ -243,6 +243,21 @@ def test_a_run_goes_on_bit_for_bit_from_its_checkpoint(tmp_path: Path) -> None:
     assert [event.data["path"] for event in run.events_of("checkpoint")] == [f"checkpoints/{path.name}" for path in kept]
 
 
+@pytest.mark.parametrize("lost_at", [5, 9])
+def test_the_last_finite_checkpoint_before_a_lost_loss_is_kept_however_long_training_goes_on(tmp_path: Path, lost_at: int) -> None:
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path, save_every=2, keep=2) as recorder:
+        for step, tokens in enumerate(batches(30)):
+            if step == lost_at:
+                with torch.no_grad():
+                    next(model.parameters()).fill_(math.nan)
+            step_of(model, optimizer, tokens, recorder)
+    kept = [torch.load(path, weights_only=True) for path in sorted((tmp_path / "checkpoints").glob("*.pt"))]
+    finite = [state["step"] for state in kept if all(bool(tensor.isfinite().all()) for tensor in state["model"].values())]
+    assert max(finite) == lost_at - 2
+    assert len(kept) <= 2 + 1 + 1  # the good ones, the one before the trouble, and the one that is not judged yet
+
+
 def test_a_run_that_goes_back_to_a_checkpoint_has_its_seam_there(tmp_path: Path) -> None:
     model, optimizer = build()
     for first in (None, 3):

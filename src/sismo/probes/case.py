@@ -66,6 +66,11 @@ class Case:
             return first
         return (self.checkpoint.step or 0) if self.checkpoint is not None else 0
 
+    @property
+    def undated(self) -> bool:
+        """Whether neither the user nor a lost loss says which step is suspected."""
+        return self.given_step is None and self.given_checkpoint is None and (self.run is None or first_lost(self.run) is None)
+
     @cached_property
     def checkpoint(self) -> Checkpoint | None:
         """The one given, else the last of the run before the suspected step whose weights are all finite."""
@@ -154,19 +159,48 @@ class Case:
 
     def remarked(self, found: ProbeReport) -> ProbeReport:
         """A result with what has to be known about the state that it comes from."""
-        if self.run is None or self.checkpoint is not None or self.step == 0:
+        if self.run is None:
             return found
-        note = Note(
-            "as-built", "The weights are as build() makes them: the run wrote no checkpoint before step {step}.", {"step": self.step}
-        )
-        return found._replace(notes=(*found.notes, note))
+        notes = list(found.notes)
+        if self.checkpoint is not None:
+            notes.append(
+                Note(
+                    "state",
+                    "The state is that of step {state}, the suspected step {step}.",
+                    {"state": self.checkpoint.step, "step": self.step},
+                )
+            )
+        elif self.step:
+            notes.append(
+                Note(
+                    "as-built",
+                    "The weights are as build() makes them: the run wrote no checkpoint before step {step}.",
+                    {"step": self.step},
+                )
+            )
+        if not self.has_batch:
+            notes.append(Note("other-batch", "The run kept no batch of step {step}: another one was tried.", {"step": self.step}))
+        return found._replace(notes=tuple(notes))
+
+    @property
+    def lost(self) -> bool:
+        """Whether the run itself had no finite loss at the suspected step."""
+        loss = self.run.get(LOSS_TRAIN) if self.run is not None else None
+        value = loss.at(self.step) if loss is not None else None
+        return value is not None and not math.isfinite(value)
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether the batch is the one of the suspected step: given, or kept by the recorder."""
+        return self.given_batch is not None or any(at == self.step for at, _ in self.batches())
 
     def later(self) -> Checkpoint | None:
-        """The first checkpoint of the run from the suspected step on, finite or not: the state that the trouble left."""
-        for at, path in self._written():
-            if at >= self.step:
-                return checkpoints.checkpoint(path)
-        return None
+        """The first checkpoint of the run from the suspected step on: the state that the trouble left.
+
+        None where that is not finite: lost weights are what a lost loss leaves, whatever it was lost by.
+        """
+        found = next((checkpoints.checkpoint(path) for at, path in self._written() if at >= self.step), None)
+        return found if found is not None and found.finite else None
 
     def _logged(self, channel: str) -> float | None:
         """What the run logged of a channel at the suspected step, or last before it."""
@@ -186,8 +220,11 @@ class Case:
 
 
 def case(entry: str, run: str | None = None, checkpoint: str | None = None, step: int | None = None, batch: str | None = None) -> Case:
-    """Puts a case together. Raises ``UsageError`` where a part of it cannot be had."""
+    """Puts a case together. Raises ``UsageError`` where a part of it cannot be had, or the run never took that step."""
     found = read_run(run) if run is not None else None
+    loss = found.get(LOSS_TRAIN) if found is not None else None
+    if step is not None and loss is not None and not loss.steps[0] <= step <= loss.steps[-1]:
+        raise UsageError(f"{run} has the steps {loss.steps[0]} to {loss.steps[-1]}: there is no step {step}")
     return Case(built(entry), found, step, Path(checkpoint) if checkpoint else None, Path(batch) if batch else None)
 
 

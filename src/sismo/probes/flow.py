@@ -113,12 +113,17 @@ class Flow:
 def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | None = None, loop: Loop | None = None) -> Flow:
     """Takes one step and looks at every parameter; with ``loop``, two steps as the training loop takes them. All is left as it was.
 
-    Without an optimizer, only what gets no gradient is known. Raises ``UsageError`` when the loop fails or takes no step.
+    Without an optimizer, only what gets no gradient is known. Raises ``UsageError`` for a gradient that is not finite, and when the loop
+    fails or takes no step.
     """
     with untouched(model, optimizer) as loan:
         step.backward(step.loss_of(model, batch, loss_fn))
         held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]} if optimizer is not None else None
         before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        if not math.isfinite(step.grad_norm(model)):
+            raise UsageError(
+                "the gradient of this batch is not finite, so that there is no flow to see; sismo probe nan says where it is lost"
+            )
         gradients = {name: _norm(parameter.grad) for name, parameter in model.named_parameters()}
         norm = step.grad_norm(model)
         if optimizer is not None:

@@ -76,6 +76,7 @@ class Origin:
         if self.kind is not None:
             data |= {"op": _family(self), "where": self.where, "kind": self.kind.value, "phase": self.phase, "module": self.module}
             data["operation"] = self.op
+        data["inputs"] = "bad" if self.kind is Kind.BAD_INPUT else "finite"
         columns = (word("phase"), word("module"), word("operation"), word("shape"), word("dtype"), word("range"), word("finite"))
         return ProbeReport("nan", self.found, _verdict(self), data, columns, tuple(_rows(self.trail)), tuple(_details(self)))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sismo.recorder.scene import Scene
+from sismo.recorder.scene import Scene, local
 
 FOLDER = "checkpoints"
 
@@ -19,32 +19,41 @@ FOLDER = "checkpoints"
 class Checkpoints:
     """Writes a checkpoint every ``every`` steps and keeps the last ``keep`` that ``every`` healthy steps followed.
 
-    A checkpoint that trouble followed sooner is kept until enough good ones are there: it may be the only one.
+    A checkpoint that trouble followed sooner is kept until enough good ones are there: it may be the only one. The last of those whose
+    weights are finite is kept besides: it is the state from which the trouble can be tried again.
     """
 
     def __init__(self, scene: Scene, folder: Path, *, every: int, keep: int, parts: Mapping[str, Any]) -> None:
         self._scene, self._folder, self._every, self._keep = scene, folder / FOLDER, every, keep
         self._parts = {name: part for name, part in parts.items() if part is not None}
-        self._pending: list[tuple[int, Path]] = []
+        self._pending: list[tuple[int, Path, bool]] = []
         self._good: list[Path] = []
         self._bad: list[Path] = []
+        self._before: Path | None = None
 
     def step(self, step: int, healthy_for: Callable[[int], int]) -> Path | None:
         """Writes one when it is time; returns its path."""
-        for at, path in list(self._pending):
-            if step - at >= self._every:
-                self._pending.remove((at, path))
-                (self._good if healthy_for(step) >= step - at else self._bad).append(path)
+        while self._pending and step - self._pending[0][0] >= self._every:
+            at, path, finite = self._pending.pop(0)
+            self._sort(path, finite, good=healthy_for(step) >= step - at)
         if (step + 1) % self._every:
             return None
-        path = self._folder / f"step-{step:09d}.pt"
-        save(path, self.state(step))
-        self._pending.append((step, path))
+        path, state = self._folder / f"step-{step:09d}.pt", self.state(step)
+        save(path, state)
+        self._pending.append((step, path, _finite(state["model"])))
         while len(self._good) > self._keep:
             self._good.pop(0).unlink(missing_ok=True)
         while self._bad and len(self._good) + len(self._bad) > self._keep:
             self._bad.pop(0).unlink(missing_ok=True)
         return path
+
+    def _sort(self, path: Path, finite: bool, *, good: bool) -> None:
+        if good or not finite:
+            (self._good if good else self._bad).append(path)
+            return
+        if self._before is not None:
+            self._bad.append(self._before)
+        self._before = path
 
     def state(self, step: int) -> dict[str, Any]:
         """Model, optimizers, scheduler, scaler, loader, random numbers and the step."""
@@ -90,6 +99,10 @@ def load(path: str | Path, scene: Scene, parts: Mapping[str, Any]) -> int:
     if "cuda" in state["random"] and torch.cuda.is_available():
         torch.cuda.set_rng_state_all(state["random"]["cuda"])
     return int(state["step"])
+
+
+def _finite(weights: Mapping[str, Any]) -> bool:
+    return all(bool(torch.isfinite(local(value)).all()) for value in weights.values() if isinstance(value, torch.Tensor))
 
 
 def _numpy_state() -> tuple[Any, ...]:

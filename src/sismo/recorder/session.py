@@ -50,7 +50,7 @@ class Recorder:
         every: without a budget, the steps between two measurements. They hang on the number of the step alone: the same training gives
             the same record, whatever else the machine does.
         save_every: steps between checkpoints; none are written without it.
-        keep: how many are kept that ``save_every`` healthy steps followed.
+        keep: how many are kept that ``save_every`` healthy steps followed, besides the last finite one that trouble followed sooner.
         scheduler, scaler, loader: what belongs into a checkpoint beside model and optimizers.
         first_step: the number of the first step; a continued run goes on after its last row without it.
         mirrors: places that get every row as well, see ``integrations``.

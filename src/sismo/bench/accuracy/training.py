@@ -13,7 +13,7 @@ import torch
 
 from sismo.bench.accuracy.plan import Trial
 from sismo.errors import SismoError
-from sismo.judge import judge
+from sismo.judge import first_alarm
 from sismo.lab.drawn.catalogue import formats
 from sismo.lab.parts import precision
 from sismo.lab.train import train
@@ -118,7 +118,7 @@ def _case(setup: Setup, folder: Path) -> Case:
 
 
 def _suspected(run: Run) -> int:
-    """The step that a user would look at: where the loss is lost, else where the first alarm says that something began, else the last."""
-    lost, loss = first_lost(run), run.series["loss/train"]
-    alarms = [finding.step for finding in judge(run).findings if finding.severity.rank and finding.step is not None]
-    return next((step for step in (lost, *alarms) if step is not None), int(loss.steps[-1]))
+    """The step that a user would look at: where the loss is lost, else where the leading cause began, else the last."""
+    lost = first_lost(run)
+    alarm = first_alarm(run) if lost is None else lost
+    return int(run.series["loss/train"].steps[-1]) if alarm is None else alarm

@@ -32,7 +32,7 @@ Exit codes:
 )
 @click.option("--run", "run", metavar="RUN", help="A recorded run: takes checkpoint and batch from it, writes the result into it.")
 @click.option("--checkpoint", metavar="FILE", help="State to start from.  [default: the run's last finite one before the step]")
-@click.option("--step", type=click.IntRange(min=0), metavar="N", help="The suspected step.  [default: where the loss is lost]")
+@click.option("--step", type=click.IntRange(min=0), metavar="N", help="The suspected step.  [default: where the trouble began]")
 @click.option("--batch", metavar="FILE", help="The batch to try.  [default: the one that the run kept]")
 @as_json
 @lang
@@ -55,10 +55,12 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
     gradients and updates, what carries a batch's loss.
     """
     import importlib
+    from dataclasses import replace
 
     from sismo import __version__
     from sismo.cli.console import emit, page
     from sismo.errors import EXIT_CLEAN, EXIT_FINDINGS, MissingExtra
+    from sismo.judge import first_alarm
     from sismo.records.probing import add_event
     from sismo.report.probe import render, render_json
 
@@ -71,6 +73,8 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
             raise
         raise MissingExtra("a probe", "torch") from error
     suspected = case(entry, run, checkpoint, step, batch)
+    if suspected.run is not None and suspected.undated:
+        suspected = replace(suspected, given_step=first_alarm(suspected.run))
     found = probe.run(suspected)
     if run is not None:
         add_event(run, found.event(suspected.step))

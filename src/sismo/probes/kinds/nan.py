@@ -5,6 +5,7 @@ from __future__ import annotations
 from sismo.probes.case import Case
 from sismo.probes.nan_origin import nan_origin
 from sismo.records.probing import ProbeReport
+from sismo.records.types import Note
 
 
 def run(case: Case) -> ProbeReport:
@@ -14,4 +15,16 @@ def run(case: Case) -> ProbeReport:
     found = nan_origin(
         built.model, case.batch, built.loss_fn, built.optimizer, autocast=case.autocast, loss_scale=case.loss_scale, clip=case.clip
     )
-    return case.remarked(found.report())
+    report = case.remarked(found.report())
+    if not case.has_batch:
+        report = report._replace(data={key: value for key, value in report.data.items() if key != "inputs"})
+    if found.found or not case.lost:
+        return report
+    # The state is an older one: that its weights and operations are finite says nothing of those of the step.
+    kept = {key: value for key, value in report.data.items() if key == "inputs"}
+    note = Note(
+        "not-again",
+        "Every number is finite when the step is tried here, and in the run its loss was not: the trouble came in between, or from the "
+        "machine.",
+    )
+    return report._replace(found=True, verdict=note, data=kept)

@@ -61,6 +61,7 @@ DETECTORS = (
     Detector("origin-is-attention-mask", ("events.probe",), _event("NaN-origin", "op", "attention"), "the first non-finite output is the attention softmax in {where}", "the origin is not an attention softmax", _NAN),
     Detector("origin-is-weight", ("events.probe",), _event("NaN-origin", "op", "weight"), "the weight {where} is non-finite before any operation", "the weights are finite", _NAN),
     Detector("origin-is-input", ("events.probe",), _event("NaN-origin", "op", "input"), "the input batch itself is not finite", "the input batch is finite", _NAN),
+    Detector("inputs-proved-finite", ("events.probe",), _event("NaN-origin", "inputs", "finite"), "the batch of the step was looked at, and is finite", "the batch of the step is not finite", _NAN),
     Detector("origin-is-embedding-gradient", ("events.probe",), _event("NaN-origin", "op", "embedding-gradient"), "the gradient of the embedding overflows first", "the embedding's gradient is not first", _NAN),
     Detector("origin-is-half-overflow", ("events.probe",), _event("NaN-origin", "op", "half-overflow"), "the result of {where} does not fit into fp16", "the origin is no overflow of fp16", _NAN),
     Detector("origin-is-update", ("events.probe",), _event("NaN-origin", "op", "optimizer"), "loss and gradients are finite, the update at {where} is not", "the origin is not in the optimizer", _NAN),

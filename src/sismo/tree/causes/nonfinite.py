@@ -109,7 +109,7 @@ CAUSES = (
         base=0.5,
         supports=(Weight("input-nonfinite", 0.4), Weight("origin-is-input", 0.4)),
         against=(Weight("warned-of-labels", 0.2), Weight("warned-of-invalid-value", 0.12), Weight("warned-of-nonfinite-overlap", 0.2), Weight("lr-over-one", 0.2)),
-        vetoes=("origin-is-log", "origin-is-division", "origin-is-weight", "overflow-at-every-step"),
+        vetoes=("origin-is-log", "origin-is-division", "origin-is-weight", "inputs-proved-finite", "overflow-at-every-step"),
         twins=("label-out-of-range", "nonfinite-weight", "log-of-zero", "sqrt-at-zero", "all-keys-masked"),
         decider="Check the first batch and the loaded weights for non-finite numbers; on many ranks, each rank's own (TORCH_NCCL_NAN_CHECK=1).",
     ),

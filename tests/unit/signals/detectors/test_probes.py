@@ -56,6 +56,7 @@ TRIOS = {
             "update": "optimizer",
         }.items()
     },
+    "inputs-proved-finite": Trio(probe(inputs="finite"), probe(inputs="bad"), EMPTY),
     "fix-failed": Trio(probe(fix="failed"), probe(fix="held"), EMPTY),
 }
 
