@@ -74,6 +74,17 @@ def usual_before(run: Run, step: int) -> Usual | None:
     return Usual(math.log(run.header.vocab_size)) if run.header.vocab_size else None
 
 
+def usual_until(run: Run, step: int) -> bool:
+    """Whether loss and gradient norm right before a step were what is usual, by the rows before them."""
+    loss, norm = run.get(LOSS_TRAIN), run.get(GRAD_NORM_PRE)
+    if loss is None or not (before := loss.steps < step).any():
+        return False
+    last, value = int(loss.steps[before][-1]), float(loss.values[before][-1])
+    usual = usual_before(run, last) or Usual()
+    grown = norm.at(last) if norm is not None else None
+    return not Outcome("", value, 0.0 if grown is None else grown).bad_before(usual)
+
+
 class Outcome(NamedTuple):
     """One replay: the loss and the gradient norm of its batch before the update, and the loss after it (NaN without an update)."""
 
@@ -129,6 +140,7 @@ class Replay:
         outcomes: every replay that could be done, by its name. usual: what is normal. repeats: whether the same step gives the same result.
         half: whether the step runs in half precision. initial, recorded: as ``replay`` was told.
         finite: whether every weight of the state is finite. From one that is not no change but an earlier state can help.
+        lost: whether the run, as usual until then, lost its loss at this step.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -138,6 +150,7 @@ class Replay:
     initial: bool = False
     recorded: float | None = None
     finite: bool = True
+    lost: bool = False
 
     @property
     def reproduced(self) -> bool:
@@ -150,7 +163,10 @@ class Replay:
         if not self.repeats or self._parted:
             return Class.HARDWARE
         if not self.reproduced:
-            return Class.LEARNING_RATE if self._bad(SEVERAL) and self._sound(SEVERAL_SLOWER) else None
+            if self._bad(SEVERAL) and self._sound(SEVERAL_SLOWER):
+                return Class.LEARNING_RATE
+            # In half precision a few steps may be all that a number lacks to its limit.
+            return Class.STATE if self.lost and not self.half else None
         if self.half and self._sound(FP32):
             return Class.PRECISION
         first = self.outcomes[AS_IT_WAS]
@@ -257,6 +273,12 @@ class Replay:
                 return Note(
                     "replay-state",
                     "It is the state: with earlier weights or fresh moments the same step is sound, and other batches fail as well.",
+                )
+            case Class.STATE if not self.reproduced:
+                return Note(
+                    "replay-spoilt",
+                    "This batch is sound from this state, and the run was as usual until it lost its loss at once: the state was spoilt "
+                    "in between.",
                 )
             case Class.STATE:
                 return Note("replay-state", "It is the state: with earlier weights or fresh moments the same step is sound.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 from sismo.errors import UsageError
 from sismo.probes import checkpoints
 from sismo.probes.case import Case
 from sismo.probes.checkpoints import Checkpoint
-from sismo.probes.outcomes import Replay, usual_before
+from sismo.probes.outcomes import Replay, usual_before, usual_until
 from sismo.probes.replay import replay
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.probing import ProbeReport
@@ -27,6 +28,7 @@ def run(case: Case) -> ProbeReport:
         raise UsageError("a replay needs the optimizer: build() has to return it as the third")
     case.restore()
     found = _from_here(case, _before(case), initial=case.initial, recorded=_recorded(case))
+    found = replace(found, lost=case.run is not None and case.lost and case.has_batch and usual_until(case.run, case.step))
     later = case.later() if case.run is not None and case.given_checkpoint is None else None
     if found.fault is None and not found.reproduced and later is not None:
         case.load(later)
