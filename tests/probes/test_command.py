@@ -259,6 +259,33 @@ def test_a_loss_that_only_the_run_had_is_put_down_to_the_machine(tmp_path: Path)
     assert (found["class"], found["replay"]) == ("hardware", "differs")
 
 
+def lost(folder: Path, before: float = 4.6) -> Path:
+    """A run with a checkpoint after step 15 that loses its loss at step 20, and what its loss was one step before."""
+    model, optimizer = loops.build(dropout=0.0)
+    with Recorder(model, optimizer, folder, save_every=8) as recorder:
+        loops.train(model, optimizer, 19, recorder.step)
+        recorder.step(before)
+        recorder.step(float("nan"))
+    keep(folder, 17, 21)
+    return folder
+
+
+def test_what_is_lost_at_once_with_a_sound_batch_was_spoilt_in_the_state(tmp_path: Path) -> None:
+    assert replayed(lost(tmp_path / "run"))["class"] == "state"
+
+
+def test_what_ran_away_before_it_was_lost_blames_no_state(tmp_path: Path) -> None:
+    assert replayed(lost(tmp_path / "run", before=400.0))["class"] == "none"
+
+
+def test_a_lost_step_in_half_precision_that_is_sound_here_blames_nothing(tmp_path: Path) -> None:
+    manifest = lost(tmp_path / "run") / "manifest.json"
+    document = json.loads(manifest.read_text())
+    document["header"]["dtype"] = "fp16"
+    manifest.write_text(json.dumps(document))
+    assert replayed(tmp_path / "run")["class"] == "none"
+
+
 def keep(folder: Path, first: int, last: int) -> None:
     """The batches of some steps, as the recorder writes them down."""
     (folder / "batches").mkdir()
