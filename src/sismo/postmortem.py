@@ -12,6 +12,7 @@ from sismo.records.channels import FAMILIES, panel_of
 from sismo.records.sentence import fill
 from sismo.records.types import NOTHING, RECORDED, Run
 from sismo.signals.types import Detector, Observation, State
+from sismo.tree.proof import first_action, proved_by
 from sismo.tree.types import Answer, Diagnosis, Finding, Visit
 
 SCHEMA = "sismo.postmortem/1"
@@ -170,7 +171,11 @@ def _facts(run: Run) -> list[Text]:
 
 
 def _cause(finding: Finding, detectors: Mapping[str, Detector], recorded: bool) -> CauseItem:
-    cause = finding.cause
+    cause, probe, action = finding.cause, proved_by(finding), first_action(finding)
+    proof = Text(
+        "It is proved: sismo probe {probe} has shown it. Run it once more after the change: then it finds nothing.", {"probe": probe}
+    )
+    evidence, looked_for = ([_evidence(one, detectors, recorded) for one in seen] for seen in (finding.evidence, finding.looked_for))
     return CauseItem(
         id=cause.id,
         title=Text(cause.title),
@@ -178,13 +183,13 @@ def _cause(finding: Finding, detectors: Mapping[str, Detector], recorded: bool) 
         severity=finding.severity.value,
         step=finding.step,
         confidence=finding.confidence,
-        evidence=[_evidence(observation, detectors, recorded) for observation in finding.evidence],
+        evidence=evidence,
         against=[_evidence(observation, detectors, recorded) for observation in finding.against],
-        looked_for=[_evidence(observation, detectors, recorded) for observation in finding.looked_for],
+        looked_for=[item for item in looked_for if str(item.text) not in {str(one.text) for one in evidence}],
         open=[_evidence(observation, detectors, recorded) for observation in finding.open],
-        first_action=Text(cause.first_action),
-        fixes=[Text(fix) for fix in cause.fixes],
-        confirm=Text(cause.confirm),
+        first_action=Text(action),
+        fixes=[Text(fix) for fix in cause.fixes if fix != action],
+        confirm=proof if probe else Text(cause.confirm),
         counter=Text(cause.counter),
         decider=Text(cause.decider) if cause.decider else None,
         consequence_of=finding.consequence_of,

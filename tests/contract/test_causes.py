@@ -392,3 +392,14 @@ def test_an_id_is_found_in_any_case_and_a_wrong_one_is_answered_with_the_near_on
 def test_answers_and_severities_are_what_the_document_says() -> None:
     assert [answer.value for answer in Answer] == ["yes", "no", "unknown"]
     assert [Severity(name).rank for name in ("note", "warning", "broken")] == [0, 1, 2]
+
+
+def test_words_and_recipe_have_the_same_numbers_for_a_clip() -> None:
+    """A bound that the recipe sets, and the one that follows where it is there already, are the ones that the cause speaks of."""
+    for cause, remedy in catalogue.remedies().items():
+        about = catalogue.causes()[cause]
+        said = " ".join((about.first_action, *about.fixes))
+        for change in remedy.changes:
+            if change.setting == "clip":
+                first, tighter = change.values
+                assert f"{first} ({tighter} if it is there already)" in said, cause

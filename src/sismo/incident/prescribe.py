@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sismo.incident.batches import fingerprints, ids
 from sismo.incident.checkpoints import HEALTHY, last_healthy
 from sismo.incident.settings import proposed
@@ -11,6 +13,7 @@ from sismo.postmortem import LIKELY, Text
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
 from sismo.tree.catalogue import remedies
+from sismo.tree.proof import first_action, proved_by
 from sismo.tree.remedy import Kind, Remedy, Restart
 from sismo.tree.types import Diagnosis, Finding
 
@@ -30,8 +33,8 @@ def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
         refused=None,
         action=Text(action),
         start=start(run, first, remedy),
-        skip=_skip(run, first.step, remedy) if remedy.skip and first.step is not None else None,
-        changes=[proposed(change, run) for change in remedy.changes],
+        skip=_skip(run, first.step, remedy) if remedy.skip and first.step is not None and _came_later(run, first.step) else None,
+        changes=[change for change in (proposed(one, run) for one in remedy.changes) if change.old is None or change.new is not None],
         code=remedy.code,
         probe=probe,
     )
@@ -39,12 +42,12 @@ def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
 
 def _what(run: Run, first: Finding, remedy: Remedy) -> tuple[Kind, str, str]:
     """What is asked for, the first action, and the experiment before it. What an experiment has proved is not to be looked at once more."""
-    proved = any(observation.numbers.get("probe") == remedy.probe for observation in first.evidence) and remedy.probe
-    if not proved:
-        return remedy.kind, first.cause.first_action, probe_command(run, first, remedy)
+    action = first_action(first)
+    if not proved_by(first):
+        return remedy.kind, action, probe_command(run, first, remedy)
     if remedy.kind is not Kind.PROBE:
-        return remedy.kind, first.cause.first_action, ""
-    return Kind.CODE if remedy.code else Kind.RECIPE, (*first.cause.fixes, first.cause.first_action)[0], ""
+        return remedy.kind, action, ""
+    return Kind.CODE if remedy.code else Kind.RECIPE, action, ""
 
 
 def _refused(run: Run, diagnosis: Diagnosis) -> Gap | None:
@@ -121,21 +124,35 @@ def _before(run: Run, onset: int) -> Start:
     return Start(found.step, found.path, said)
 
 
+def _came_later(run: Run, onset: int) -> bool:
+    """Whether something began in the run: what is there from the first row on is not the fault of one batch."""
+    loss = run.get(LOSS_TRAIN)
+    return loss is not None and len(loss) > 0 and onset > int(loss.steps[0])
+
+
 def _skip(run: Run, onset: int, remedy: Remedy) -> Skip:
     """The batches of the row in which it began: all the steps since the row before."""
     loss = run.get(LOSS_TRAIN)
     interval = round(loss.interval) if loss is not None else 1
     first = max(0, onset - max(interval, 1) + 1)
-    numbers = {"first": first, "last": onset}
+    prints, named = fingerprints(run, first, onset), ids(run, first, onset)
+    numbers = {"first": first, "last": onset, "marks": _marks(named, prints)}
     if remedy.restart is Restart.NEWEST and first == onset:
-        said = Text("When the data comes round again, leave out the batch of step {last}.", numbers)
+        said = Text("When the data comes round again, leave out the batch of step {last}{marks}.", numbers)
     elif first == onset:
-        said = Text("Leave out the batch of step {last}.", numbers)
+        said = Text("Leave out the batch of step {last}{marks}, or mend it.", numbers)
     elif remedy.restart is Restart.NEWEST:
-        said = Text("When the data comes round again, leave out the batches of steps {first} to {last}.", numbers)
+        said = Text("When the data comes round again, leave out the batches of steps {first} to {last}{marks}.", numbers)
     else:
-        said = Text("Leave out the batches of steps {first} to {last}.", numbers)
-    return Skip(said, first, onset, fingerprints(run, first, onset), ids(run, first, onset))
+        said = Text("Leave out the batches of steps {first} to {last}{marks}, or mend them.", numbers)
+    return Skip(said, first, onset, prints, named)
+
+
+def _marks(named: Sequence[str], prints: Sequence[str]) -> Text | str:
+    """What the batches to leave out are known by, where that was recorded."""
+    if named:
+        return Text(" (ids {ids})", {"ids": ", ".join(named[:8])})
+    return Text(" (fingerprint {print})", {"print": ", ".join(prints[:8])}) if prints else ""
 
 
 def _last(run: Run) -> int | None:

@@ -168,9 +168,13 @@ class Left(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """What was done about a configuration file. ``diff`` is a unified diff, empty where nothing was changed."""
+    """What was done about a configuration file.
+
+    ``diff`` is a unified diff, empty where nothing was changed; ``changes`` are those of the prescription with the numbers of the file.
+    """
 
     path: str
     diff: str
     edits: Sequence[Edit]
     left: Sequence[Left]
+    changes: Sequence[NewValue]

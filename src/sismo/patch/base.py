@@ -24,6 +24,14 @@ class Spot(NamedTuple):
         return self.path[-1].lower().replace("-", "_")
 
 
+class Pair(NamedTuple):
+    """A key that a file gets in addition, with its value: in front of the key at ``beside``, in the same table."""
+
+    beside: Path
+    key: str
+    value: bool | Mapping[str, bool]
+
+
 class Kind(ABC):
     """One kind of file. A module in ``formats/`` takes part by having a ``KIND``."""
 
@@ -37,6 +45,10 @@ class Kind(ABC):
     @abstractmethod
     def spelled(self, value: Value, raw: str) -> str:
         """A value as this kind of file spells it; ``raw`` is what stands there now."""
+
+    @abstractmethod
+    def added(self, text: str, pair: Pair) -> str:
+        """The text with one more key, and every other letter as it was."""
 
     def replaced(self, text: str, values: Mapping[Spot, Value]) -> str:
         """The text with other values at some spots, and every other letter as it was."""

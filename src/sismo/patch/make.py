@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import json
 import math
 import pkgutil
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from sismo.errors import UsageError
 from sismo.incident.settings import follows
 from sismo.incident.types import Edit, Left, NewValue, Patch, Prescription
 from sismo.patch import formats
-from sismo.patch.base import Kind, Spot, Value
+from sismo.patch.base import Kind, Pair, Spot, Value
 from sismo.patch.precision import is_precision, plain, to_bf16
 from sismo.postmortem import Text
 from sismo.tree.remedy import SETTINGS, Rule
@@ -39,19 +42,27 @@ def patch(path: str, prescription: Prescription, planned: int | None = None) -> 
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:  # also what is not UTF-8
         raise UsageError(f"{path}: it cannot be read as {kind.suffixes[0][1:].upper()} ({error})") from error
-    values: dict[Spot, Value] = {}
-    edits: list[Edit] = []
-    left: list[Left] = []
-    for change in prescription.changes:
-        found = _found(change, spots, planned)
-        if isinstance(found, Text):
-            left.append(Left(change.title, found))
-            continue
-        values |= found
-        edits += [Edit(".".join(spot.path), spot.raw, kind.spelled(value, spot.raw), change.why) for spot, value in found.items()]
-        left += _doubts(change, found)
+    found = [_found(change, spots, planned) for change in prescription.changes]
+    values = {spot: value for one in found for spot, value in one.values.items()}
+    new = kind.replaced(text, values) if values else text
+    for pair in (one.pair for one in found if one.pair is not None):
+        new = kind.added(new, pair)
+    edits = [
+        Edit(".".join(spot.path), spot.raw, kind.spelled(value, spot.raw), one.change.why)
+        for one in found
+        for spot, value in one.values.items()
+    ]
+    edits += [
+        Edit(".".join((*pair.beside[:-1], pair.key)), "", json.dumps(pair.value), one.change.why) for one in found if (pair := one.pair)
+    ]
     mark = whole[: len(whole) - len(text)]
-    return Patch(path, _diff(path, whole, mark + kind.replaced(text, values)) if values else "", edits, left)
+    return Patch(
+        path=path,
+        diff=_diff(path, whole, mark + new),
+        edits=edits,
+        left=[Left(one.change.title, one.remark) for one in found if one.remark is not None],
+        changes=[one.change for one in found if one.needed],
+    )
 
 
 @cache
@@ -68,15 +79,22 @@ def _kind(path: str) -> Kind:
     return kinds()[suffix]
 
 
-def _found(change: NewValue, spots: Sequence[Spot], planned: int | None) -> Mapping[Spot, Value] | Text:
-    """The new values, or why there are none."""
+class _Found(NamedTuple):
+    """What one change comes to in a file: the new values there, a key in addition, what a person has to know, and whether it is needed.
+
+    ``change`` is the change with the numbers of the file.
+    """
+
+    change: NewValue
+    values: Mapping[Spot, Value] = MappingProxyType({})
+    pair: Pair | None = None
+    remark: Text | None = None
+    needed: bool = True
+
+
+def _found(change: NewValue, spots: Sequence[Spot], planned: int | None) -> _Found:
     if change.setting == "precision":
-        places = [spot for spot in spots if is_precision(spot, change.keys)]
-        found = to_bf16(places)
-        if found is None:
-            return _unclear(places, change.keys)
-        changed = {spot: value for spot, value in found.items() if _value(spot.raw) != value}
-        return changed or Text("{key} is {value} already", {"key": ".".join(places[0].path), "value": places[0].raw})
+        return _precision(change, spots)
     places = [spot for spot in spots if spot.key in change.keys]
     shares = [spot for spot in spots if spot.key in SETTINGS["warmup-share"].keys] if change.setting == "warmup" else []
     if len(places) == len(shares) == 1:
@@ -84,19 +102,47 @@ def _found(change: NewValue, spots: Sequence[Spot], planned: int | None) -> Mapp
         in_use = not _number(_value(plain(places[0].raw))) and bool(_number(_value(plain(shares[0].raw))))
         places, shares = ([], shares) if in_use else (places, [])
     if len(places) + len(shares) != 1:
-        return _unclear([*places, *shares], change.keys)
+        return _Found(change, remark=_unclear([*places, *shares], change.keys))
     (spot,) = [*places, *shares]
-    old = _value(plain(spot.raw))
-    if old is None or (change.rule == Rule.TIMES and not _number(old)):
-        return Text("{key} is {value}, which is no number to start from", {"key": ".".join(spot.path), "value": spot.raw})
-    if shares:
-        new: Value | None = _share(change, planned)
-        new = None if new == old else new
-    else:
-        new = follows(change.rule, list(change.operands), old, planned)
-    if new is None:
-        return Text("{key} is {value} already", {"key": ".".join(spot.path), "value": spot.raw})
-    return {spot: int(new) if isinstance(new, float) and new.is_integer() and _whole(spot.raw) else new}
+    numbers = {"key": ".".join(spot.path), "value": spot.raw}
+    here = _value(plain(spot.raw))
+    if here is None or (change.rule == Rule.TIMES and not _number(here)):
+        return _Found(change, remark=Text("{key} is {value}, which is no number to start from", numbers))
+    new: Value | None = _share(change, planned) if shares else follows(change.rule, list(change.operands), _present(change, here), planned)
+    if new is None and _present(change, here) != here:
+        had = Text("the run had {had}, which needs no change, and {key} is {value}: is this its file?", {**numbers, "had": change.old})
+        return _Found(change, remark=had, needed=False)
+    if new is None or new == here:
+        return _Found(change, remark=Text("{key} is {value} already", numbers), needed=False)
+    new = int(new) if isinstance(new, float) and new.is_integer() and _whole(spot.raw) else new
+    return _Found(change._replace(old=here, new=new), {spot: new}, remark=_doubt(change, spot))
+
+
+def _precision(change: NewValue, spots: Sequence[Spot]) -> _Found:
+    places = [spot for spot in spots if is_precision(spot, change.keys)]
+    found = to_bf16(places)
+    if found is None:
+        return _Found(change, remark=_unclear(places, change.keys))
+    values, pair = found
+    changed = {spot: value for spot, value in values.items() if _value(spot.raw) != value}
+    if not changed:
+        return _Found(change, remark=Text("{key} is {value} already", {"key": ".".join(places[0].path), "value": places[0].raw}))
+    new = (
+        Text("{key} is new in the file: see that what reads it knows that key", {"key": ".".join((*pair.beside[:-1], pair.key))})
+        if pair
+        else None
+    )
+    return _Found(change, changed, pair, new)
+
+
+def _present(change: NewValue, here: Value) -> Value:
+    """The value that the new one follows from: that of the file, but for a bound that the run had tighter already."""
+    had, stands = _number(change.old), _number(here)
+    if change.rule == Rule.LOWER and had and stands:
+        return min(had, stands)
+    if change.rule == Rule.RAISE and had is not None and stands is not None:
+        return max(had, stands)
+    return here
 
 
 def _share(change: NewValue, planned: int | None) -> float:
@@ -111,14 +157,13 @@ def _unclear(places: Sequence[Spot], keys: Sequence[str]) -> Text:
     return Text("it is not clear which of these is meant, so none was changed: {keys}", {"keys": named})
 
 
-def _doubts(change: NewValue, found: Mapping[Spot, Value]) -> list[Left]:
+def _doubt(change: NewValue, spot: Spot) -> Text | None:
     """A remark where the file says another value than the run had: it may be the file of another run."""
-    for spot in found:
-        here, had = _number(_value(plain(spot.raw))), _number(change.old)
-        if here is not None and had is not None and not math.isclose(here, had, rel_tol=_SAME):
-            numbers = {"key": ".".join(spot.path), "value": spot.raw, "had": f"{had:.6g}"}
-            return [Left(change.title, Text("changed, but {key} is {value} and the run had {had}: is this its file?", numbers))]
-    return []
+    here, had = _number(_value(plain(spot.raw))), _number(change.old)
+    if here is None or had is None or math.isclose(here, had, rel_tol=_SAME):
+        return None
+    numbers = {"key": ".".join(spot.path), "value": spot.raw, "had": f"{had:.6g}"}
+    return Text("changed, but {key} is {value} and the run had {had}: is this its file?", numbers)
 
 
 def _number(value: Value | None) -> float | None:
@@ -145,7 +190,7 @@ def _whole(raw: str) -> bool:
 
 
 def _diff(path: str, old: str, new: str) -> str:
-    """A unified diff that ``patch -p0`` and ``git apply -p0`` take."""
+    """A unified diff that ``patch -p0`` and ``git apply -p0`` take; empty where nothing differs."""
     name = f"{path}\t" if " " in path else path  # else what reads it would end the name at the blank
     lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), name, name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

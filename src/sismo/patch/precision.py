@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sismo.patch.base import Spot, Value
+from sismo.patch.base import Pair, Spot, Value
 
 _TO_BF16 = {
     "fp16": "bf16", "float16": "bfloat16", "half": "bfloat16", "16": "bf16-mixed", "16-mixed": "bf16-mixed", "16-true": "bf16-true",
@@ -13,15 +13,21 @@ _TO_BF16 = {
 _SWITCHES = ("fp16", "bf16")
 
 
-def to_bf16(spots: Sequence[Spot]) -> Mapping[Spot, Value] | None:
-    """The new values of the spots that set the precision; None where it is not clear which they are."""
+def to_bf16(spots: Sequence[Spot]) -> tuple[Mapping[Spot, Value], Pair | None] | None:
+    """The new values of the spots that set the precision, and a switch to add; None where it is not clear which they are."""
     switches = {name: [spot for spot in spots if _switch(spot) == name] for name in _SWITCHES}
     words = [spot for spot in spots if not _switch(spot) and plain(spot.raw).lower() in _TO_BF16]
     if words and not any(switches.values()):
-        return {words[0]: _TO_BF16[plain(words[0].raw).lower()]} if len(words) == 1 else None
-    if not words and all(len(found) == 1 for found in switches.values()):
-        return {switches["fp16"][0]: False, switches["bf16"][0]: True}
-    return None
+        return ({words[0]: _TO_BF16[plain(words[0].raw).lower()]}, None) if len(words) == 1 else None
+    if words or len(switches["fp16"]) != 1 or len(switches["bf16"]) > 1:
+        return None
+    on = switches["fp16"][0]
+    if switches["bf16"]:
+        return {on: False, switches["bf16"][0]: True}, None
+    if plain(on.raw).lower() != "true":
+        return None
+    inner = on.key == "enabled"
+    return {on: False}, Pair(on.path[:-1] if inner else on.path, "bf16", {"enabled": True} if inner else True)
 
 
 def is_precision(spot: Spot, keys: Sequence[str]) -> bool:

@@ -160,6 +160,11 @@ class View:
         return tuple(self._columns)
 
     @property
+    def first_step(self) -> int | None:
+        """The first step of any channel; None where there is none."""
+        return self._first_step
+
+    @property
     def last_step(self) -> int:
         """The last step of any channel or event; -1 where there is none."""
         return self._last_step

@@ -128,3 +128,27 @@ def test_nothing_while_it_is_undecided() -> None:
 )
 def test_how_a_new_value_follows(rule: str, operands: tuple[Any, ...], old: Any, planned: int | None, new: Any) -> None:
     assert follows(rule, operands, old, planned) == new
+
+
+def lost_to_a_batch(at: int, *more: Event) -> Run:
+    """A batch that holds NaN, as the recorder saw it, and a loss that is lost with it."""
+    loss = np.where(np.arange(400) < at, LOSS, np.nan)
+    seen = {"batch/nonfinite": (np.arange(400) == at).astype(float), "batch/fingerprint": np.arange(400.0)}
+    return made(loss=loss, norm=np.where(np.arange(400) < at, 1.0, np.nan), dtype="fp32", more=seen, events=more)
+
+
+def test_one_bad_batch_costs_the_steps_since_the_checkpoint_before_it_and_not_the_run() -> None:
+    asked = of(lost_to_a_batch(300, *events(199, 249, 299)))
+    assert asked.cause == "nonfinite-input"
+    assert asked.start is not None
+    assert asked.start.step == 249
+    assert asked.skip is not None
+    assert (asked.skip.first, asked.skip.last, list(asked.skip.fingerprints)) == (300, 300, [f"{300:012x}"])
+
+
+def test_what_is_bad_from_the_first_row_on_is_begun_again_and_no_batch_is_left_out() -> None:
+    asked = of(lost_to_a_batch(0, *events(199)))
+    assert asked.cause == "nonfinite-input"
+    assert asked.start is not None
+    assert "from step 0" in str(asked.start.said)
+    assert asked.skip is None

@@ -14,7 +14,7 @@ from sismo.records.types import Run
 from sismo.report.incident.sections import sections
 from sismo.report.language import language
 from sismo.signals.presets import preset
-from sismo.tree.catalogue import remedies
+from sismo.tree.catalogue import causes, remedies
 from sismo.tree.remedy import Kind
 
 PROOF = event(399, "probe", probe="causal", causality="broken", where="blocks.0.attn")
@@ -67,3 +67,20 @@ def test_every_remedy_is_verified_by_a_command(cause: str) -> None:
     diagnosis = Diagnosis((finding,), (), False, True)
     check = str(verification(run, False, finding, prescribe(run, diagnosis)).check)
     assert check.startswith(f"sismo probe {remedies()[cause].probe}" if remedies()[cause].probe else "sismo diagnose")
+
+
+def test_a_diagnosis_after_the_proof_asks_for_the_cure_names_the_module_and_dates_it_from_the_start() -> None:
+    before, after = of(too_good()).document.causes[0], of(too_good(PROOF)).document.causes[0]
+    assert "causality probe" in str(before.first_action)
+    assert str(before.confirm) != str(before.first_action)
+    assert "tril" in str(after.first_action)
+    assert "sismo probe causal has shown it" in str(after.confirm)
+    assert any("blocks.0.attn lets the future in" in str(one.text) for one in after.evidence)
+    assert after.step == 0
+    assert "causality probe" not in " ".join(str(text) for text in (after.first_action, *after.fixes, after.confirm))
+
+
+def test_no_cause_asks_twice_for_the_same() -> None:
+    for cause in causes().values():
+        asked = [cause.first_action, *cause.fixes, cause.confirm]
+        assert len(set(asked)) == len(asked), cause.id

@@ -88,10 +88,55 @@ def test_switches_of_precision_are_turned_together(name: str, tmp_path: Path) ->
         ("dtype: 'float16'", "dtype: 'bfloat16'"),
         ("torch_dtype: torch.float16 # t", "torch_dtype: torch.bfloat16 # t"),
         ("fp16: {enabled: true}\nbf16: {enabled: false}", "fp16: {enabled: false}\nbf16: {enabled: true}"),
+        ("train:\n    lr: 1  # peak\n    fp16: true  # half", "train:\n    lr: 1  # peak\n    bf16: true\n    fp16: false  # half"),
+        ("train: {lr: 1, fp16: true}", "train: {lr: 1, bf16: true, fp16: false}"),
+        ("- fp16: true", "- bf16: true\n  fp16: false"),
+        ("fp16:\n  enabled: true\n  loss_scale: 0", "bf16: {enabled: true}\nfp16:\n  enabled: false\n  loss_scale: 0"),
     ],
 )
 def test_each_spelling_of_precision(old: str, new: str, tmp_path: Path) -> None:
     assert patched(old + "\n", "fp16-overflow", tmp_path)[1] == new + "\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            '{"lr": 1, "fp16": {"enabled": true, "loss_scale": 0}}',
+            '{"lr": 1, "bf16": {"enabled": true}, "fp16": {"enabled": false, "loss_scale": 0}}',
+        ),
+        ('{\n  "fp16": {\n    "enabled": true\n  }\n}\n', '{\n  "bf16": {"enabled": true},\n  "fp16": {\n    "enabled": false\n  }\n}\n'),
+        ('{"args": {"fp16": true}}', '{"args": {"bf16": true, "fp16": false}}'),
+    ],
+)
+def test_a_switch_that_is_not_there_yet_is_put_beside_the_other(old: str, new: str, tmp_path: Path) -> None:
+    """DeepSpeed's configuration, and arguments that name the one precision which is on."""
+    found, after = patched(old, "fp16-overflow", tmp_path, "c.json")
+    assert after == new
+    assert any("is new in the file" in str(left.said) for left in found.left)
+
+
+def test_a_switch_that_is_not_there_yet_in_toml(tmp_path: Path) -> None:
+    _, after = patched("[train]\nfp16 = true # half\n\n[data]\nx = 1\n", "fp16-overflow", tmp_path, "c.toml")
+    assert tomlkit.parse(after) == {"train": {"fp16": False, "bf16": True}, "data": {"x": 1}}
+    assert "fp16 = false # half" in after
+
+
+@pytest.mark.parametrize(
+    ("clip", "text", "new"),
+    [
+        (None, "max_grad_norm: 1.0\n", 0.5),
+        (1.0, "max_grad_norm: 5.0\n", 0.5),
+        (None, "max_grad_norm: 5.0\n", 1.0),
+        (0.4, "max_grad_norm: 1.0\n", None),
+    ],
+)
+def test_recipe_and_patch_have_one_number(clip: float | None, text: str, new: float | None, tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    found = patch(str(file), prescription("long-tail-batch", clip=clip))
+    assert [change.new for change in found.changes] == ([new] if new else [])
+    assert [edit.new for edit in found.edits] == ([str(new)] if new else [])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +147,8 @@ def test_each_spelling_of_precision(old: str, new: str, tmp_path: Path) -> None:
         ("steps: 10\n", "lr-too-high", "no key for it"),
         ("lr: auto\n", "lr-too-high", "no number"),
         ("lr: null\n", "lr-too-high", "no number"),
-        ("fp16: true\n", "fp16-overflow", "not clear"),
+        ("fp16: false\n", "fp16-overflow", "not clear"),
+        ("a: {fp16: true}\nb: {fp16: true}\n", "fp16-overflow", "not clear"),
         ("fp16: false\nbf16: true\n", "fp16-overflow", "already"),
         ("warmup_steps: 0\nwarmup_iters: 0\n", "missing-warmup", "not clear"),
         ("warmup_steps: 100\n", "missing-warmup", "already"),

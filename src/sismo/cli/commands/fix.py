@@ -57,6 +57,8 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
     incident = investigate(run, chosen, panel_of)
     asked = incident.prescription
     made = patch(config, asked, run.header.total_steps) if config and asked.refused is None else None
+    if made is not None:  # one number for each setting: that of the file
+        incident = incident._replace(prescription=asked._replace(changes=made.changes))
     recipe = render_json(incident, made, __version__, language(lang or "en"))
     emit(recipe if as_json else render(incident, made, sheet))
     if write is not None and asked.refused is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sismo.errors import MissingExtra
-from sismo.patch.base import Kind, Path, Spot, Value, number
+from sismo.patch.base import Kind, Pair, Path, Spot, Value, number
 
 
 class Toml(Kind):
@@ -28,17 +28,24 @@ class Toml(Kind):
 
     def replaced(self, text: str, values: Mapping[Spot, Value]) -> str:
         """Through tomlkit, which keeps comments and layout: tables may be written in too many ways to find a value by its place."""
-        try:
-            import tomlkit
-        except ModuleNotFoundError as error:
-            raise MissingExtra("patching a TOML file", "config") from error
-        document: Any = tomlkit.parse(text)
-        for spot, value in values.items():
-            table = document
-            for key in spot.path[:-1]:
-                table = table[key]
-            table[spot.path[-1]] = value
-        return tomlkit.dumps(document)
+        return _rewritten(text, [(spot.path, value) for spot, value in values.items()])
+
+    def added(self, text: str, pair: Pair) -> str:
+        return _rewritten(text, [((*pair.beside[:-1], pair.key), pair.value)])
+
+
+def _rewritten(text: str, values: Sequence[tuple[Path, Value | Mapping[str, bool]]]) -> str:
+    try:
+        import tomlkit
+    except ModuleNotFoundError as error:
+        raise MissingExtra("patching a TOML file", "config") from error
+    document: Any = tomlkit.parse(text)
+    for path, value in values:
+        table = document
+        for key in path[:-1]:
+            table = table[key]
+        table[path[-1]] = value
+    return tomlkit.dumps(document)
 
 
 def _walk(table: Mapping[str, Any], path: Path) -> Iterator[Spot]:

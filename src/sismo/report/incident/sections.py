@@ -181,8 +181,7 @@ def prescribed(asked: Prescription, language: Language) -> list[str]:
     """The recipe line by line: where to start, what to skip, what to set."""
     lines = [language.say(asked.start.said)] if asked.start else []
     if asked.skip:
-        marks = [*asked.skip.ids[:8], *asked.skip.fingerprints[:8]]
-        lines.append(language.say(asked.skip.said) + (f" ({', '.join(marks)})" if marks else ""))
+        lines.append(language.say(asked.skip.said))
     return [*lines, *(_value(change, language) for change in asked.changes)]
 
 

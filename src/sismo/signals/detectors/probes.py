@@ -14,6 +14,8 @@ _FLOW = "sismo probe flow: one step, and what it does to every parameter"
 _BATCH = "sismo probe batch: every example of the batch by itself"
 _LEAKAGE = "sismo probe leakage: what training and validation data share, and which labels carry loss"
 _CAUSAL = "sismo probe causal: change a later token, see whether earlier logits move"
+_OF_THE_CODE = ("causal", "init", "flow", "leakage")
+"""Probes of the model, the loop and the data; the others ask about one step."""
 
 
 def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
@@ -25,7 +27,11 @@ def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
             return unknown("the {probe} probe", probe=kind)
         last = asked[-1]
         probe = str(last.data.get("probe", ""))
-        return present(last.step, where=str(last.data.get("where", "")), probe=probe) if last.data[key] == value else absent(probe=probe)
+        if last.data[key] != value:
+            return absent(probe=probe)
+        # What is in the code has been there since the run began, whenever it was asked for.
+        start = view.first_step if probe in _OF_THE_CODE else last.step
+        return present(start, where=str(last.data.get("where", "")), probe=probe)
 
     return look
 
@@ -38,7 +44,7 @@ DETECTORS = (
     Detector("replay-blames-structure", ("events.probe",), _event("replay", "class", "structure"), "replayed, no other batch, state or precision helps", "the replay does not blame the structure", _REPLAY),
     Detector("fp32-replay-clean", ("events.probe",), _event("fp32 replay", "fp32", "clean"), "the same step in fp32 is clean", "the same step in fp32 fails as well", _REPLAY),
     Detector("fp32-replay-fails", ("events.probe",), _event("fp32 replay", "fp32", "fails"), "the same step in fp32 fails as well", "the same step in fp32 is clean", _REPLAY),
-    Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits", "no later token moves an earlier logit", _CAUSAL),
+    Detector("future-moves-the-past", ("events.probe",), _event("causality", "causality", "broken"), "a later token moves earlier logits: {where} lets the future in", "no later token moves an earlier logit", _CAUSAL),
     Detector("labels-are-the-inputs", ("events.probe",), _event("causality", "labels", "in-input"), "the labels equal the inputs at the same place, and nobody shifts them", "the labels are not the inputs", _CAUSAL),
     Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", _FLOW),
     Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "sismo probe flow with a loop: whether the model trains in training mode"),

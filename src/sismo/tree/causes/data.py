@@ -6,6 +6,8 @@ from sismo.tree.types import Cause, Severity, Weight
 
 _B, _W, _N = Severity.BROKEN, Severity.WARNING, Severity.NOTE
 _CAUSALITY = "Run the causality probe: change a later token and see whether earlier logits move."
+_MASK = "Mask with tril, and with the dtype's minimum: a finite bias such as -1e4 can be beaten by the logits."
+_MOVES = "The probe moves an earlier logit and names the module that lets the future in; with a sound mask none moves."
 
 CAUSES = (
     Cause(
@@ -13,13 +15,13 @@ CAUSES = (
         family="leaks",
         severity=_B,
         title="The model sees the future",
-        statement="Later tokens reach earlier positions: the loss is too good to be true, on training and validation data alike.",
+        statement="Later tokens reach earlier positions: the model reads what it should predict, and its loss is too good on training and validation data alike.",
         first_action=_CAUSALITY,
-        fixes=("Mask with tril, and with the dtype's minimum: a finite bias such as -1e4 can be beaten by the logits.", "Check what mixes along the sequence: convolutions, heads, routing, KV cache."),
-        confirm=_CAUSALITY,
+        fixes=(_MASK, "Check what mixes along the sequence: convolutions, heads, routing, KV cache."),
+        confirm=_MOVES,
         counter="Memorising (training far under validation); an easy task.",
         source="three-failures, failure 3; measured: under 0.1 in 84 to 147 steps; the probe never fails",
-        needs_any=("loss-under-entropy-floor", "train-and-val-vanish", "language-loss-near-zero", "future-moves-the-past", "language-train-and-val-near-zero"),
+        needs_any=("future-moves-the-past", "loss-under-entropy-floor", "train-and-val-vanish", "language-loss-near-zero", "language-train-and-val-near-zero"),
         base=0.5,
         supports=(Weight("language-model", 0.12), Weight("heads-dead", 0.2), Weight("future-moves-the-past", 0.45), Weight("loss-under-entropy-floor", 0.2), Weight("train-and-val-near-zero", 0.1)),
         against=(Weight("many-epochs", 0.25), Weight("loss-collapses", 0.05)),
@@ -125,7 +127,8 @@ CAUSES = (
         title="The loss is under what the corpus allows",
         statement="The validation loss is under the entropy of the corpus, which no honest model can reach.",
         first_action=_CAUSALITY,
-        confirm=_CAUSALITY,
+        fixes=(_MASK,),
+        confirm=_MOVES,
         counter="The training loss alone: that is memorising.",
         source="three-failures, failure 3; measured: holds on validation only",
         needs=("loss-under-entropy-floor",),

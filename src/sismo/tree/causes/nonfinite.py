@@ -100,7 +100,7 @@ CAUSES = (
         severity=_B,
         title="The batch itself holds NaN or Inf",
         statement="The inputs or targets are not finite, so no learning rate helps.",
-        first_action="Check the first batch: torch.isfinite(x).all() on inputs and targets, before the model sees it.",
+        first_action="Check the batch of that step: torch.isfinite(x).all() on inputs and targets, before the model sees it.",
         fixes=("Find the file or row and drop it; check the normalisation for a zero standard deviation.",),
         confirm="The same batch gives NaN with any learning rate, and other batches do not.",
         counter="Every input finite; the failure moves with the learning rate.",
@@ -111,7 +111,7 @@ CAUSES = (
         against=(Weight("warned-of-labels", 0.2), Weight("warned-of-invalid-value", 0.12), Weight("warned-of-nonfinite-overlap", 0.2), Weight("lr-over-one", 0.2)),
         vetoes=("origin-is-log", "origin-is-division", "origin-is-weight", "inputs-proved-finite", "overflow-at-every-step"),
         twins=("label-out-of-range", "nonfinite-weight", "log-of-zero", "sqrt-at-zero", "all-keys-masked"),
-        decider="Check the first batch and the loaded weights for non-finite numbers; on many ranks, each rank's own (TORCH_NCCL_NAN_CHECK=1).",
+        decider="Check the batch of that step and the weights before it for non-finite numbers; on many ranks, each rank's own (TORCH_NCCL_NAN_CHECK=1).",
     ),
     Cause(
         id="nonfinite-weight",
@@ -129,7 +129,7 @@ CAUSES = (
         against=(Weight("warned-of-labels", 0.2), Weight("warned-of-invalid-value", 0.12)),
         vetoes=("origin-is-log", "origin-is-division", "origin-is-input", "overflow-at-every-step"),
         twins=("nonfinite-input", "label-out-of-range", "log-of-zero"),
-        decider="Check the first batch and the loaded weights for non-finite numbers.",
+        decider="Check the batch of that step and the weights before it for non-finite numbers.",
     ),
     Cause(
         id="exploding-gradients",

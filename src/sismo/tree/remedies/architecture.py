@@ -55,7 +55,6 @@ REMEDIES = (
     Remedy(
         cause="dead-units",
         kind=Kind.RECIPE,
-        restart=Restart.AFRESH,
         changes=(Change("lr", Rule.TIMES, (0.5,), "One large step can push a unit to where it never fires again."),),
         code="activation = torch.nn.LeakyReLU(0.01)  # or GELU: a unit that has a gradient everywhere can come back",
         expect="Under half of the layer's units are dead at the same step.",

@@ -12,6 +12,7 @@ REMEDIES = (
         kind=Kind.RECIPE,
         changes=(_TO_BF16,),
         code="scaler = torch.amp.GradScaler()  # where the GPU has no bf16: dynamic scaling, weights in fp32",
+        probe="replay",
         expect="The step has a finite loss and a finite gradient norm, and no later step overflows for good.",
         within=200,
         lesson="fp16 ends at 65504: use bf16 where the hardware has it, and dynamic loss scaling where it has not.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sismo.tree.remedy import Change, Kind, Remedy, Restart, Rule
+from sismo.tree.remedy import Change, Kind, Remedy, Rule
 
 REMEDIES = (
     Remedy(
@@ -25,9 +25,8 @@ REMEDIES = (
     Remedy(
         cause="communication-corruption",
         kind=Kind.RECIPE,
-        restart=Restart.AFRESH,
         changes=(Change("overlap-comm", Rule.SET, (False,), "Overlapped with the backward pass, buffers are reused too early."),),
-        expect="The first steps have a loss over 0 and a finite gradient norm.",
+        expect="The loss is over 0 and the gradient norm finite, at that step and after it.",
         within=20,
         lesson="Run the first steps once on a single GPU: what fails only on several is the communication.",
     ),

@@ -19,7 +19,6 @@ REMEDIES = (
     Remedy(
         cause="lr-zero",
         kind=Kind.CODE,
-        restart=Restart.AFRESH,
         code=_PLOT,
         expect="The learning rate is over 0 from the second step on, and the loss moves.",
         within=20,
