@@ -8,13 +8,14 @@ which no stray row in the window can move.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sismo.records.numeric import median
-from sismo.signals.rolling import TINY, TO_SIGMA, Floats, Moments, median_of_three, medians, moments_pyramid, trailing_moments
+from sismo.signals.rolling import TINY, TO_SIGMA, Floats, Moments, Pyramid, median_of_three, medians, trailing_moments
 from sismo.signals.tails import Tail, tail
 
 HISTORY = 1024
@@ -42,6 +43,14 @@ class Verdict(NamedTuple):
 
     before: float
     scale: float
+
+
+class _Span(NamedTuple):
+    """Places of a buffer, from ``start`` to before ``stop``, with a window of so many rows before each."""
+
+    rows: int
+    start: int
+    stop: int
 
 
 class Baseline:
@@ -86,52 +95,67 @@ class Baseline:
             taken = min(self._least - have, int(values.size))
             self.accept(values[:taken])
             return taken, None
-        rows = max(size for size in self._sizes if size <= have)
-        room = min((size - have for size in self._sizes if size > have), default=int(values.size))
-        head = values[:room]
-        buffer = np.concatenate([self._kept[-rows:], head])
+        kept = self._kept[-self._window :]
+        buffer = np.concatenate([kept, values])
+        rule = self._literal_rule if self._literal else self._robust_rule
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            taken, verdict = self._literal_rule(buffer, rows, head) if self._literal else self._robust_rule(buffer, rows, head, values)
+            taken, verdict = rule(buffer, int(kept.size))
         self.accept(values[:taken])
         return taken, verdict
 
-    def _literal_rule(self, buffer: Floats, rows: int, head: Floats) -> tuple[int, Verdict | None]:
-        moments = trailing_moments(buffer[:-1], rows)
+    def _literal_rule(self, buffer: Floats, have: int) -> tuple[int, Verdict | None]:
+        moments = trailing_moments(buffer[:-1], have)
         std = moments.std
-        over = head > moments.mean + self._sigma * std
+        over = buffer[have:] > moments.mean + self._sigma * std
         if not bool(np.any(over)):
-            return int(head.size), None
+            return int(over.size), None
         place = int(np.argmax(over))
         return place, Verdict(float(moments.mean[place]), max(float(std[place]), TINY))
 
-    def _robust_rule(self, buffer: Floats, rows: int, head: Floats, values: Floats) -> tuple[int, Verdict | None]:
-        wide, confirm, doubt = self._widths(rows)
-        short = 1 << max((rows // 3).bit_length() - 1, 3) if rows >= 24 else 0
-        long_run, brief = moments_pyramid(buffer[:-1], rows, short)
-        over = head > long_run.mean + (self._sigma * wide) * long_run.std
-        over |= _off_the_line(head, long_run, self._sigma * wide)
-        if brief is not None:
-            width = widening(self._sigma, short - 2)
-            over |= _off_the_line(head, brief.tail(head.size), self._sigma * width)
-            over |= _over_the_median_third(head, brief, self._sigma * width)
+    def _robust_rule(self, buffer: Floats, have: int) -> tuple[int, Verdict | None]:
+        spans = self._spans(have, int(buffer.size))
+        pyramid = Pyramid(buffer[:-1], spans[-1].rows)
+        for span in spans:
+            places = self._nominated(buffer, span, pyramid)
+            if not places.size:
+                continue
+            _, confirm, doubt = self._widths(span.rows)
+            before, scale = _judge(np.lib.stride_tricks.sliding_window_view(buffer, span.rows)[places - span.rows])
+            z = (buffer[places] - before) / scale
+            for number in np.flatnonzero(z > doubt).tolist():
+                place = int(places[number])
+                if not z[number] > confirm:
+                    if place + 1 >= buffer.size:
+                        return place - have, None
+                    if not (buffer[place + 1] - before[number]) / scale[number] > doubt:
+                        continue
+                return place - have, Verdict(float(before[number]), float(scale[number]))
+        return int(buffer.size) - have, None
+
+    def _spans(self, have: int, end: int) -> list[_Span]:
+        """The places of a buffer from ``have`` to ``end``, by the size of the window before them, which grows while there are few rows."""
+        uppers = [*self._sizes[1:], end]
+        spans = [_Span(rows, max(have, rows), min(upper, end)) for rows, upper in zip(self._sizes, uppers, strict=True)]
+        return [span for span in spans if span.start < span.stop]
+
+    def _nominated(self, buffer: Floats, span: _Span, pyramid: Pyramid) -> NDArray[np.int64]:
+        """The places of a span whose rows lie over what the window before them leads to expect."""
+        rows, start, stop = span
+        head, count = buffer[start:stop], stop - start
+        sigma = self._sigma * self._widths(rows)[0]
+        long_run = pyramid.moments(rows, start - rows, count)
+        over = head > long_run.mean + sigma * long_run.std
+        over |= _off_the_line(head, long_run, sigma)
+        if rows >= 24:
+            short = 1 << max((rows // 3).bit_length() - 1, 3)
+            sigma = self._sigma * widening(self._sigma, short - 2)
+            thirds = [pyramid.moments(short, start - back * short, count) for back in (1, 2, 3)]
+            over |= _off_the_line(head, thirds[0], sigma)
+            over |= _over_the_median_third(head, thirds, sigma)
         # A row no higher than one of the four clean rows before it is no spike, or that one would have been. It spares judging plateaus.
         for back in range(1, 5):
-            over &= head > buffer[rows - back : buffer.size - back]
-        places = np.flatnonzero(over)
-        if not places.size:
-            return int(head.size), None
-        windows = np.lib.stride_tricks.sliding_window_view(buffer, rows)[places]
-        before, scale = _judge(windows)
-        z = (head[places] - before) / scale
-        for number in np.flatnonzero(z > doubt).tolist():
-            place = int(places[number])
-            if not z[number] > confirm:
-                if place + 1 >= values.size:
-                    return place, None
-                if not (values[place + 1] - before[number]) / scale[number] > doubt:
-                    continue
-            return place, Verdict(float(before[number]), float(scale[number]))
-        return int(head.size), None
+            over &= head > buffer[start - back : stop - back]
+        return start + np.flatnonzero(over)
 
     def _widths(self, rows: int) -> tuple[float, float, float]:
         """Factor on sigma, confirming z and doubtful z: wider while the window is not full. A MAD knows half of its rows."""
@@ -171,16 +195,13 @@ def _off_the_line(values: Floats, moments: Moments, sigma: float) -> Truths:
     return values > moments.forecast + (sigma * (1.0 + 4.0 / moments.window) ** 0.5) * moments.residual_std
 
 
-def _over_the_median_third(values: Floats, moments: Moments, sigma: float) -> Truths:
+def _over_the_median_third(values: Floats, thirds: Sequence[Moments], sigma: float) -> Truths:
     """Which values lie above the median of the means of the last three short windows, in units of the median of their deviations.
 
     A row far below the rest is never a spike, so it is in the baseline, where it inflates every sigma; here it spoils one window of three.
     """
-    last, step = moments.mean.size, moments.window
-    ends = [slice(last - values.size - back * step, last - back * step) for back in range(3)]
-    std = moments.std
-    mean = median_of_three(*(moments.mean[end] for end in ends))
-    return values > mean + sigma * median_of_three(*(std[end] for end in ends))
+    mean = median_of_three(*(third.mean for third in thirds))
+    return values > mean + sigma * median_of_three(*(third.std for third in thirds))
 
 
 def _judge(windows: Floats) -> tuple[Floats, Floats]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sismo.records.numeric import median
 from sismo.records.types import Series
+from sismo.signals.rolling import medians
 
 _MAD_TO_SIGMA = 1.4826
 
@@ -27,7 +28,17 @@ def level(values: NDArray[np.float64]) -> float:
 
 def part_levels(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
     """The level of each of so many consecutive parts, whose sizes differ by one at most; NaN for a part without a row."""
-    return np.array([level(part) for part in np.array_split(values, parts)])
+    size, longer = divmod(int(values.size), parts)
+    cut = longer * (size + 1)
+    first, rest = values[:cut].reshape(longer, size + 1), values[cut:].reshape(parts - longer, size)
+    return np.concatenate([medians(first), medians(rest) if size else np.full(parts - longer, np.nan)])
+
+
+def part_ends(rows: int, parts: int) -> NDArray[np.int64]:
+    """The last row of each of those parts."""
+    size, longer = divmod(rows, parts)
+    places = np.arange(1, parts + 1)
+    return places * size + np.minimum(places, longer) - 1
 
 
 def noise(values: NDArray[np.float64]) -> float:

@@ -65,58 +65,52 @@ class Moments(NamedTuple):
         """Where the least-squares line is one row after the window."""
         return self.mean + self.slope * (0.5 * (self.window + 1))
 
-    def tail(self, count: int) -> Moments:
-        """The last ``count`` windows."""
-        cut = self.mean.size - count
-        return Moments(self.window, self.mean[cut:], self.squares[cut:], self.products[cut:])
+    def part(self, first: int, count: int) -> Moments:
+        """So many windows, from the one on that starts at row ``first``."""
+        inside = slice(first, first + count)
+        return Moments(self.window, self.mean[inside], self.squares[inside], self.products[inside])
+
+
+class Pyramid:
+    """Windows of every size up to ``largest``, from one tree over the same values."""
+
+    def __init__(self, values: Floats, largest: int) -> None:
+        if largest < 1:
+            raise ValueError(f"a window of {largest} must be at least 1")
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        self._levels = [Moments(1, values, np.zeros_like(values), np.zeros_like(values))]
+        while (half := self._levels[-1]).window * 2 <= largest:
+            count = max(half.mean.size - half.window, 0)
+            self._levels.append(_join(half.part(0, count), half.part(half.window, count)))
+
+    def moments(self, window: int, first: int, count: int) -> Moments:
+        """Of so many windows, from the one on that starts at row ``first``. 100 is built as 4 + 32 + 64, in order of time."""
+        used = [level for level in self._levels if window & level.window]
+        whole = used[0].part(first, count)
+        for level in used[1:]:
+            whole = _join(whole, level.part(first + whole.window, count))
+        return whole
 
 
 def trailing_moments(values: Floats, window: int) -> Moments:
     """Moments of every full window of ``values``: ``len(values) - window + 1`` of them."""
-    return moments_pyramid(values, window)[0]
-
-
-def moments_pyramid(values: Floats, window: int, short: int = 0) -> tuple[Moments, Moments | None]:
-    """Moments for a window and, from the same tree, for a shorter one that is a power of two (0: none).
-
-    100 is built as 64 + 32 + 4: seven doublings and two joins.
-    """
-    if window < 1 or (short and short & (short - 1)):
-        raise ValueError(f"window {window} must be at least 1, and short {short} a power of two")
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    level = Moments(1, values, np.zeros_like(values), np.zeros_like(values))
-    whole: Moments | None = None
-    brief: Moments | None = None
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        while True:
-            if window & level.window:
-                # The larger part is the later one here, so each window reads: small parts first, in order of time.
-                whole = level if whole is None else _join(whole, level)
-            if level.window == short:
-                brief = level
-            if level.window * 2 > window:
-                break
-            level = _join(level, level)
-    assert whole is not None
-    return whole, brief
+        return Pyramid(values, window).moments(window, 0, max(values.size - window + 1, 0))
 
 
 def _join(first: Moments, second: Moments) -> Moments:
-    """Windows made of one of ``first`` and, right after it, one of ``second``."""
+    """Windows made of one of ``first`` and the one of ``second`` that comes right after it."""
     before, after = first.window, second.window
     total = before + after
-    count = max(second.mean.size - before, 0)
-    weight = before * after / total
-    mean = first.mean[:count]
-    delta = second.mean[before:] - mean
-    squares = first.squares[:count] + second.squares[before:]
-    products = first.products[:count] + second.products[before:]
-    share = delta * weight
+    delta = second.mean - first.mean
+    squares = first.squares + second.squares
+    products = first.products + second.products
+    share = delta * (before * after / total)
     products += share * (0.5 * total)
     share *= delta
     squares += share
     delta *= after / total
-    delta += mean
+    delta += first.mean
     return Moments(total, delta, squares, products)
 
 

@@ -47,7 +47,11 @@ def walk(observations: Mapping[str, Observation], without: Container[str] = ()) 
 
 def answer(node: Node, observations: Mapping[str, Observation]) -> Answer:
     """Yes when any signal of the question is present, no when all are absent, unknown otherwise."""
-    states = [observation.state for observation in _looked_at(node, observations)]
+    return _said(_looked_at(node, observations))
+
+
+def _said(looked_at: Iterable[Observation]) -> Answer:
+    states = [observation.state for observation in looked_at]
     if State.PRESENT in states:
         return Answer.YES
     return Answer.NO if all(state is State.ABSENT for state in states) else Answer.UNKNOWN
@@ -79,8 +83,9 @@ def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[C
         if name in path:
             continue
         node = known[name]
-        said = answer(node, observations)
-        path[name] = Visit(node, said, _looked_at(node, observations))
+        looked_at = _looked_at(node, observations)
+        said = _said(looked_at)
+        path[name] = Visit(node, said, looked_at)
         follow = {Answer.YES: node.yes, Answer.NO: node.no, Answer.UNKNOWN: node.unknown}[said]
         pending.extend(reversed(follow))
     # A section may be entered twice; the path is told in the order of the printed tree.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sismo.signals.rolling import moments_pyramid, robust_scale, trailing_moments
+from sismo.signals.rolling import Pyramid, robust_scale, trailing_moments
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 20, 37, 64, 100])
@@ -46,11 +46,12 @@ def test_a_window_depends_on_nothing_but_its_own_values(seed: int, cut: int) -> 
         assert np.array_equal(getattr(whole, name)[cut:], getattr(part, name))
 
 
-def test_the_short_window_comes_from_the_same_tree() -> None:
+@pytest.mark.parametrize("window", [1, 20, 32, 60, 100])
+def test_windows_of_every_size_come_from_the_same_tree(window: int) -> None:
     values = np.random.default_rng(3).standard_normal(200)
-    _, brief = moments_pyramid(values, 100, 32)
-    assert brief is not None
-    assert np.array_equal(brief.mean, trailing_moments(values, 32).mean)
+    some = Pyramid(values, 100).moments(window, 7, 50)
+    for ours, alone in zip(some[1:], trailing_moments(values, window)[1:], strict=True):
+        assert np.array_equal(ours, alone[7:57])
 
 
 def test_a_series_shorter_than_the_window_has_no_window() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
-from sismo.signals.levels import level, noise, part_levels, wander
+from sismo.signals.levels import level, noise, part_ends, part_levels, wander
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -46,7 +46,7 @@ def _lost(view: View) -> Observation:
     if known is not None and known[2] - known[1] <= _NOTHING * (known[0] - known[1]):
         return absent(LOSS_TRAIN)
     low = int(np.flatnonzero(parts <= parts[best] + _LIFTED * undone)[-1])  # the last part that is not over it yet
-    start = int(np.array_split(loss.steps, _PARTS)[low][-1]) + 1
+    start = int(loss.steps[part_ends(len(loss), _PARTS)[low]]) + 1
     return present(start, view.last_step, channel=LOSS_TRAIN, best=float(parts[best]), last=float(parts[-1]), share=undone / gained)
 
 

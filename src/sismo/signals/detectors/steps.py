@@ -10,7 +10,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_CARRIED, LOSS_TRAIN, LR
 from sismo.records.types import Series
-from sismo.signals.levels import finite, level, noise, part_levels, wander
+from sismo.signals.levels import finite, level, noise, part_ends, part_levels, wander
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -44,7 +44,7 @@ def _best_before_peak(view: View) -> Observation:
     if len(loss) < 2 * _PARTS or schedule.constant or schedule.starts_high or any(jump.kind == "up" for jump in schedule.jumps):
         return absent(LR)
     parts = part_levels(loss.values, _PARTS)
-    ends = [int(part[-1]) for part in np.array_split(loss.steps, _PARTS)]
+    ends = loss.steps[part_ends(len(loss), _PARTS)]
     high = int(lr.steps[int(np.argmax(lr.values >= 0.9 * schedule.peak))])
     low = int(lr.steps[np.flatnonzero(lr.values >= 0.8 * schedule.peak)[-1]])
     before, after = (int(np.searchsorted(ends, step)) for step in (high, low))
@@ -54,7 +54,7 @@ def _best_before_peak(view: View) -> Observation:
     rough = max(noise(loss.values) / (len(loss) / _PARTS) ** 0.5, wander(parts))
     room = max(0.05 * abs(float(parts[best])), 6 * rough)
     lost = min(float(top[:_TOP].min()), level(top)) - float(parts[best])
-    step = ends[best]
+    step = int(ends[best])
     found = present(step, channel=LOSS_TRAIN, best=float(parts[best]), later=level(top), lr=float(np.interp(step, lr.steps, lr.values)))
     return found if lost > room else absent(LR)
 
