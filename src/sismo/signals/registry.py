@@ -40,4 +40,4 @@ def thresholds() -> Mapping[str, Threshold]:
 def observe(view: View) -> dict[str, Observation]:
     """Runs every detector. Returns one observation per signal id."""
     with np.errstate(all="ignore"):  # a loss of 1e300 overflows a square on the way to a verdict: no reason to warn on standard error
-        return {name: detector.look(view)._replace(signal=name) for name, detector in detectors().items()}
+        return {name: Observation(*detector.look(view)[:-1], signal=name) for name, detector in detectors().items()}

@@ -60,13 +60,15 @@ def _said(looked_at: Iterable[Observation]) -> Answer:
 def _looked_at(node: Node, observations: Mapping[str, Observation]) -> tuple[Observation, ...]:
     """What answers a question: each signal, or what a probe proved of it."""
     proofs = dict(node.proofs)
-    found: dict[str, Observation] = {}
-    for signal in node.signals:
-        own, proof = observations[signal], observations[proofs.get(signal, signal)]
-        settled = proof.state is State.PRESENT or (own.state is State.UNKNOWN and proof.state is State.ABSENT)
-        chosen = proof if settled else own
-        found[chosen.signal] = chosen
-    return tuple(found.values())
+    chosen = [
+        _surer(observations[signal], observations[proofs[signal]]) if signal in proofs else observations[signal] for signal in node.signals
+    ]
+    return tuple({observation.signal: observation for observation in chosen}.values())
+
+
+def _surer(own: Observation, proof: Observation) -> Observation:
+    """The probe's answer where it has one that settles the question."""
+    return proof if proof.state is State.PRESENT or (own.state is State.UNKNOWN and proof.state is State.ABSENT) else own
 
 
 def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[Cause]]:

@@ -10,6 +10,7 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
 from sismo.records.types import Series
 from sismo.signals.kind import names
 from sismo.signals.levels import after, before, finite, head, level, noise
+from sismo.signals.rolling import median_of_three
 from sismo.signals.schedule import Jump, Schedule
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -148,7 +149,7 @@ def _loss_v_early(view: View) -> Observation:
 
 def _climb(values: np.ndarray) -> tuple[float, int]:
     """Largest rise of the running median of three over its own minimum so far, and where it peaks."""
-    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1)[:, 1]
+    smooth = median_of_three(values[:-2], values[1:-1], values[2:])
     rises = smooth - np.minimum.accumulate(smooth)
     place = int(np.argmax(rises))
     return float(rises[place]), place + 1
