@@ -59,6 +59,7 @@ def scan(root: Path, out: Path, *more: str) -> Scanned:
 
 def run(runs: int = 10_000, jobs: int = 2, *, write: bool = False) -> bool:
     """Measures and prints the table. Returns whether the targets, for so many runs, are met."""
+    where = machine(alone=False)
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / "runs"
         write_runs(root, runs)
@@ -72,10 +73,12 @@ def run(runs: int = 10_000, jobs: int = 2, *, write: bool = False) -> bool:
     ]
     met = here.seconds <= limit
     if ray is not None:
-        rows.append((f"{runs:,} runs, {jobs} Ray workers", f"{ray.seconds:.1f}", "", f"<= {MAX_RATIO} × the first"))
-        met &= ray.seconds <= MAX_RATIO * here.seconds and ray.table == here.table
+        ratio = ray.seconds / here.seconds
+        took = f"{ray.seconds:.1f} ({ratio:.2f} ×)"
+        rows.append((f"{runs:,} runs, {jobs} Ray workers, with their start", took, "", f"<= {MAX_RATIO} × the first"))
+        met &= ratio <= MAX_RATIO and ray.table == here.table
     header = ("what", "s", "CPU s", "target")
-    print(f"{machine()}\n\n{tables.plain(header, rows)}")
+    print(f"{where}\n\n{tables.plain(header, rows)}")
     if write:
-        tables.write_section("scan", "Many runs", f"{machine()}\n\n{tables.markdown(header, rows)}")
+        tables.write_section("scan", "Many runs", f"{where}\n\n{tables.markdown(header, rows)}")
     return met

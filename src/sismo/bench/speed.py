@@ -90,9 +90,9 @@ def _pin() -> list[str]:
     return ["taskset", "-c", core] if shutil.which("taskset") else []
 
 
-def machine() -> str:
-    """Versions, machine and load, as they stand over a table."""
-    pinned = "one core (taskset)" if _pin() else "not pinned to a core"
+def machine(*, alone: bool = True) -> str:
+    """Versions, machine and load, as they stand over a table; ``alone`` is whether each process was kept to one core (``once``)."""
+    pinned = "one core (taskset)" if alone and _pin() else "not pinned to a core"
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     return f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {pinned}, load average at the start {load}"
 
