@@ -53,6 +53,11 @@ def _rows(start: int, count: int = 8) -> list[dict[str, Tensor]]:
     return [{"input_ids": tokens, "labels": tokens.clone()}]
 
 
+def with_loader() -> tuple[Any, ...]:
+    """A model whose batches come from a loader."""
+    return *build(), None, loops.batches(2)
+
+
 def whole() -> tuple[Any, ...]:
     """Everything that a probe can use, and nothing wrong with it."""
     model, optimizer = loops.build(dropout=0.0)

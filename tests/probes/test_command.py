@@ -85,6 +85,12 @@ def test_the_last_finite_checkpoint_is_taken(recorded: Path, capsys: pytest.Capt
     assert "ln_f.weight" in capsys.readouterr().out
 
 
+def test_without_a_batch_the_loader_has_one(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (recorded / "batches" / "step-000000024.pt").unlink()
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:with_loader", "--run", str(recorded), "--step", "20"]) == 0
+    assert "kept no batch of step 20" in " ".join(capsys.readouterr().out.split())
+
+
 def test_json(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     batch = recorded / "batches" / "step-000000024.pt"
     assert cli(["probe", "nan", "--entry", f"{ENTRY}:naive", "--batch", str(batch), "--json"]) == 1

@@ -90,15 +90,21 @@ class Case:
 
     @cached_property
     def batch(self) -> Any:
-        """The batch given, else the one that the recorder kept of the suspected step, or the last one before it.
+        """The batch given, else the one that the recorder kept of the suspected step, or the last one before it, else the loader's first.
 
         Raises ``UsageError`` where there is none.
         """
         if self.given_batch is not None:
             return checkpoints.batch(self.given_batch)
         kept = self.batches()
+        if not kept and self.built.train is not None:
+            train = self.built.train
+            return _user("the loader for training failed", lambda: next(iter(train)))
         if not kept:
-            raise UsageError("there is no batch to try: give --batch FILE, or record with rec.batches(loader), which keeps bad ones")
+            raise UsageError(
+                "there is no batch to try: give --batch FILE, record with rec.batches(loader), which keeps bad ones, or let build() return "
+                "the loader for training as the fifth"
+            )
         before = [path for at, path in kept if at <= self.step]
         return checkpoints.batch(before[-1] if before else kept[0][1])
 
