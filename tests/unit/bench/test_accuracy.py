@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from sismo.bench.accuracy.answers import Answer, Examined, until
 from sismo.bench.accuracy.bench import Asked, measure
 from sismo.bench.accuracy.plan import PLAIN, Trial, plan
 from sismo.bench.accuracy.scores import classify, false_alarms, is_unknown, score, without_effect
+from sismo.bench.accuracy.training import Order
 from sismo.bench.verdicts import Named, Verdict
 from sismo.errors import UsageError
 from sismo.lab.catalogue import faults
@@ -96,6 +98,26 @@ def test_what_is_trained_is_known_by_its_code_seed_and_steps() -> None:
     assert one.key() == Trial("bad-init", "mini-gpt", 0, 200).key()
     others = [Trial("bad-init", "mini-gpt", 1, 200), Trial("bad-init", "mini-gpt", 0, 300), Trial("broken-mask", "mini-gpt", 0, 200)]
     assert len({one.key(), *(other.key() for other in others)}) == 4
+
+
+def test_healthy_kinds_may_have_more_seeds_than_faults() -> None:
+    trials = plan([], ["mlp"], 1, 100, calm=3)
+    assert {trial.seed for trial in trials if trial.truth} == {0}
+    assert {trial.seed for trial in trials if not trial.truth} == {0, 1, 2}
+    assert {trial.twin for trial in trials} <= set(trials)
+
+
+def test_only_the_half_that_is_asked_for_is_trained(tmp_path: Path) -> None:
+    asked: list[Trial] = []
+
+    class Nobody:
+        def map(self, call: object, tasks: Sequence[Order]) -> Iterator[object]:
+            asked.extend(task.trial for task in tasks)
+            return iter(())
+
+    measure(Asked([], ["mlp"], seeds=2, steps=100, half="report"), tmp_path, Nobody(), lambda name, total: None)  # type: ignore[arg-type]
+    assert {trial.seed for trial in asked if trial.name != PLAIN} == {1}
+    assert {trial.seed for trial in asked if trial.name == PLAIN} == {0, 1}
 
 
 def test_names_that_are_not_there_are_told() -> None:

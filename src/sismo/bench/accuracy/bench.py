@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sismo.bench import peers
 from sismo.bench.accuracy.answers import LEVELS, Examined, examine
 from sismo.bench.accuracy.peers import ask
-from sismo.bench.accuracy.plan import Half, plan
+from sismo.bench.accuracy.plan import PLAIN, Half, plan
 from sismo.bench.accuracy.report import Report, as_json, html, markdown, report
 from sismo.bench.accuracy.scores import score, without_effect
 from sismo.bench.accuracy.training import Order
@@ -17,7 +17,10 @@ from sismo.workers import Workers
 
 
 class Asked(NamedTuple):
-    """What to measure: names of faults and healthy kinds and of models (all of them when empty), seeds, steps, other tools, which half."""
+    """What to measure: names of faults and healthy kinds and of models (all of them when empty), seeds, steps, other tools, which half.
+
+    ``calm``: the seeds of healthy kinds, where they are more than those of faults.
+    """
 
     names: Sequence[str] = ()
     models: Sequence[str] = ()
@@ -25,6 +28,7 @@ class Asked(NamedTuple):
     steps: int = 2000
     peers: Sequence[str] = ()
     half: Half | None = None
+    calm: int = 0
 
 
 def measure(asked: Asked, folder: Path, workers: Workers, advance: Callable[[str, int], None]) -> Report:
@@ -34,7 +38,8 @@ def measure(asked: Asked, folder: Path, workers: Workers, advance: Callable[[str
     """
     for name in asked.peers:
         peers.command(name)
-    trials = plan(asked.names, asked.models, asked.seeds, asked.steps)
+    planned = plan(asked.names, asked.models, asked.seeds, asked.steps, asked.calm)
+    trials = [trial for trial in planned if asked.half in (None, trial.half) or trial.name == PLAIN]
     root = folder / "runs"
     root.mkdir(parents=True, exist_ok=True)
     orders = [Order(trial, root) for trial in trials]
@@ -64,5 +69,6 @@ def _report(asked: Asked, found: Sequence[Examined], root: Path, lost: int) -> R
     others = [ask(name, runs) for name in asked.peers]
     half = f", the half *{asked.half}*" if asked.half else ""
     missing = f"; {lost} runs were lost with their workers" if lost else ""
-    what = f"{len(chosen)} runs of {asked.steps} steps, {asked.seeds} seeds{half}{missing}"
+    calm = f" ({asked.calm} of healthy kinds)" if asked.calm > asked.seeds else ""
+    what = f"{len(chosen)} runs of {asked.steps} steps, {asked.seeds} seeds{calm}{half}{missing}"
     return report(chosen, scores, others, what)

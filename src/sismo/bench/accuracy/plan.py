@@ -75,8 +75,10 @@ class Trial:
         return blake2b(f"{self.id} {self.steps} {torch.__version__} {code}".encode(), digest_size=8).hexdigest()
 
 
-def plan(names: Sequence[str], models: Sequence[str], seeds: int, steps: int) -> list[Trial]:
+def plan(names: Sequence[str], models: Sequence[str], seeds: int, steps: int, calm: int = 0) -> list[Trial]:
     """Every trial asked for, plain runs first. Without names all faults and kinds, without models all models.
+
+    ``calm`` is the number of seeds of healthy kinds, where it is more than that of faults.
 
     Raises ``UsageError`` for a name that is not there.
     """
@@ -86,9 +88,14 @@ def plan(names: Sequence[str], models: Sequence[str], seeds: int, steps: int) ->
             if name not in there:
                 raise UsageError(f"no {what} is called {name!r}; there are {', '.join(sorted(there))}")
     chosen = [one for name, one in known.items() if not names or name in names]
-    places = [(task, seed) for task in tasks() if not models or task in models for seed in range(seeds)]
+    places = [(task, seed) for task in tasks() if not models or task in models for seed in range(max(seeds, calm))]
     plain = [Trial(PLAIN, task, seed, steps) for task, seed in places]
-    others = [Trial(one.id, task, seed, steps) for one in chosen for task, seed in places if task in one.tasks]
+    others = [
+        Trial(one.id, task, seed, steps)
+        for one in chosen
+        for task, seed in places
+        if task in one.tasks and (seed < seeds or one.id not in faults())
+    ]
     return list(dict.fromkeys(plain + others))  # the plain run may be a kind as well
 
 

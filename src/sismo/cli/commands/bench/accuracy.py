@@ -25,9 +25,10 @@ Exit codes: 0 all bars are met, 1 one is missed, 2 it could not be done"""
 @click.option("--faults", default="", metavar="NAMES", help="Faults and healthy kinds, with commas.  [default: all]")
 @click.option("--models", default="", metavar="NAMES", help="Models, with commas.  [default: all]")
 @click.option("--seeds", type=click.IntRange(min=1), default=3, metavar="N", help="Seeds of each.  [default: 3]")
+@click.option("--healthy-seeds", type=click.IntRange(min=1), default=1, metavar="N", help="Seeds of healthy kinds, if more.")
 @click.option("--steps", type=click.IntRange(min=100), default=2000, metavar="N", help="Optimizer steps of each run.  [default: 2000]")
 @click.option("--peers", default="", metavar="NAMES", help="Other tools on the same logs: runmedic, losslint, pytscope.")
-@click.option("--split", type=click.Choice(["tune", "report"]), help="Score only this half of seeds and models.")
+@click.option("--split", type=click.Choice(["tune", "report"]), help="Only this half of seeds and models.")
 @click.option("--output", "-o", default="accuracy", metavar="DIR", help="Folder for runs and report.  [default: accuracy]")
 @jobs
 @ray
@@ -36,6 +37,7 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
     faults: str,
     models: str,
     seeds: int,
+    healthy_seeds: int,
     steps: int,
     peers: str,
     split: str | None,
@@ -64,7 +66,7 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
     from sismo.workers import hire
 
     progress = Progress()
-    asked = Asked(_names(faults), _names(models), seeds, steps, _names(peers), cast("Half | None", split))
+    asked = Asked(_names(faults), _names(models), seeds, steps, _names(peers), cast("Half | None", split), healthy_seeds)
     made = measure(asked, Path(output), hire(jobs, ray), progress.advance)
     progress.clear()
     for section in made.sections:
