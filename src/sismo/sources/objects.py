@@ -14,10 +14,13 @@ from sismo.sources.keys import meaning
 from sismo.sources.numbers import value_of
 from sismo.sources.rows import MAX_DEPTH, RowBuilder, flatten
 
-_SPLIT_KEYS = frozenset({"mode", "split", "phase", "stage", "subset", "partition", "set", "type", "kind", "event"})
+SPLIT_KEYS = frozenset({"mode", "split", "phase", "stage", "subset", "partition", "set", "type", "kind", "event"})
+"""Keys whose words say whether a row is of training or of validation."""
 _VAL_WORDS = {"val": "val", "valid": "val", "validation": "val", "eval": "eval", "evaluation": "eval", "test": "test",
     "dev": "val", "validate": "val",
               "evaluate": "eval"}  # fmt: skip
+SETTINGS_WITHIN = 3
+"""Rows within which an object may be the configuration of the run."""
 _CONFIG_WORDS = frozenset({"config", "args", "hparams", "hyperparameters", "params", "settings"})
 
 _PLAIN = frozenset({int, float})
@@ -113,9 +116,9 @@ def add_points(builder: RowBuilder, points: Iterable[tuple[str, float, float]]) 
 
 
 def _prefix(flat: Mapping[str, object]) -> str:
-    if _SPLIT_KEYS.isdisjoint(flat):
+    if SPLIT_KEYS.isdisjoint(flat):
         return ""
-    for key in (key for key in flat if key in _SPLIT_KEYS):
+    for key in (key for key in flat if key in SPLIT_KEYS):
         value = flat.get(key)
         if isinstance(value, str):
             return _VAL_WORDS.get(value.lower(), "")

@@ -72,13 +72,35 @@ def test_hf_state(rows: list[tuple[float | None, float | None]], tmp_path: Path)
 def test_the_columnar_reader_gives_what_the_tolerant_one_gives(rows: list[tuple[float | None, float | None]], tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(as_json_lines(rows))
+    check_readers(path)
+
+
+def check_readers(path: Path) -> None:
     fast, slow = read_columns(path), read_rows(open_content(str(path)))
     assert fast is not None
     assert fast.n_rows == slow.n_rows
+    assert not slow.config
+    assert not slow.notes
     assert set(fast.columns) == set(slow.columns)
     for key, column in slow.columns.items():
         assert np.array_equal(column.present, fast.columns[key].present)
         assert np.array_equal(column.values, fast.columns[key].values, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"step": 1, "took": "0:00:10", "loss": 2}', '{"step": 2, "took": "0:00:20", "loss": 1.5, "note": "saved"}'],
+        ['{"step": 1, "at": "2024-05-01 10:00:00", "loss": 2}', '{"step": 2, "at": "2024-05-01", "loss": 1.5}'],
+        ['{"data": {"step": 1, "loss": {"total": 2.5, "ce": NaN}}, "run": "a"}', '{"data": {"step": 2, "loss": {"total": 2}}, "run": "a"}'],
+        ['{"step": 1, "loss": 2}', '{"step": 2, "loss": 1, "eval": {"loss": 3, "acc": null}}', '{"step": 3, "eval": {}}'],
+        ['{"a": ' * 12 + '{"step": 1, "loss": 2}' + "}" * 12, '{"a": ' * 12 + '{"step": 2, "loss": 1}' + "}" * 12],
+    ],
+)
+def test_the_columnar_reader_takes_words_and_nested_objects(lines: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    check_readers(path)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +111,10 @@ def test_the_columnar_reader_gives_what_the_tolerant_one_gives(rows: list[tuple[
         '{"step": 2, "loss": 1.5',
         "{'step': 2}",
         '{"note": "x"}',
+        '{"step": 2, "eta": "12"}',
+        '{"step": 2, "mode": "val", "loss": 1.5}',
+        '{"model": "m", "batch_size": 8, "seed": 1}',
+        '{"a": ' * 13 + '{"loss": 2}' + "}" * 13,
         "epoch 2",
         '{"step": 2, "loss": true}',
     ],

@@ -10,7 +10,7 @@ from typing import cast
 from sismo.records.types import Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.literals import pairs
-from sismo.sources.objects import add_record, add_together, is_config
+from sismo.sources.objects import SETTINGS_WITHIN, add_record, add_together, is_config
 from sismo.sources.rows import RowBuilder, flatten
 
 NAME = "json-lines"
@@ -19,8 +19,6 @@ COLUMNAR_BYTES = 4 * 1024 * 1024
 
 _TOGETHER, _FEW = 1024, 8
 """Lines that are decoded in one go; lines that are added one by one where they cannot be together."""
-_SETTINGS = 3
-"""Rows before which an object may be the configuration of the run."""
 
 
 class JsonLines(Format):
@@ -67,7 +65,7 @@ def read_rows(content: Content) -> Table:
 def _add(builder: RowBuilder, records: Sequence[dict[str, object] | None]) -> None:
     """Adds objects, together where that is safe; None stands for a line that is none."""
     if len(records) > _FEW:
-        plain = [record for record in records if record and (builder.n_rows >= _SETTINGS or not is_config(record))]
+        plain = [record for record in records if record and (builder.n_rows >= SETTINGS_WITHIN or not is_config(record))]
         if len(plain) < len(records) or not add_together(builder, plain):
             half = len(records) // 2
             _add(builder, records[:half])
@@ -76,7 +74,7 @@ def _add(builder: RowBuilder, records: Sequence[dict[str, object] | None]) -> No
     for record in records:
         if record is None:
             builder.skipped += 1
-        elif (not add_record(builder, record) and record) or (builder.n_rows < _SETTINGS and is_config(record)):
+        elif (not add_record(builder, record) and record) or (builder.n_rows < SETTINGS_WITHIN and is_config(record)):
             builder.config.update(flatten(record))
 
 
