@@ -18,7 +18,7 @@ _BRACKETED = re.compile(r"\[([A-Za-z][A-Za-z_ -]*)\]$")
 """A key in brackets of its own: ``[Loss] 2.41 | [step] 89``."""
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
 """Units of a step counter: ``step 1.5k``."""
-_SEPARATORS = " \t:=(["
+_SEPARATORS = " \t:=([\"'"
 MAX_KEY = 100
 _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
 _SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")

@@ -8,6 +8,7 @@ import numpy as np
 
 from sismo.records.types import Note, Series
 from sismo.sources.events import TOLD_BY_OVERFLOWS
+from sismo.sources.keys import is_loss
 from sismo.sources.numbers import decimals
 
 MIN_ROWS = 5
@@ -99,7 +100,8 @@ def _placeholders(series: Mapping[str, Series]) -> Iterable[Note]:
 
 
 def _nan_only_in_metrics(series: Mapping[str, Series]) -> Iterable[Note]:
-    bad = [one.source_key or name for name, one in series.items() if name.startswith("metric/") and bool(np.isnan(one.values).any())]
+    metrics = {name: one for name, one in series.items() if name.startswith("metric/") and not is_loss(name.removeprefix("metric/"))}
+    bad = [one.source_key or name for name, one in metrics.items() if bool(np.isnan(one.values).any())]
     losses = [one for name, one in series.items() if name.startswith(("loss", "grad_norm")) and name != "loss_scale"]
     if bad and losses and not any(bool(np.isnan(one.values).any()) for one in losses):
         yield Note("metric-nan-only", "NaN occurs only in {keys}, in no loss", {"keys": ", ".join(bad[:4])})

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sismo.errors import UnrecognisedLog
 from sismo.judge import judge
 from sismo.records.types import Run
 from sismo.signals.presets import preset
@@ -124,3 +125,57 @@ def test_a_search_that_begins_low_is_not_taken_for_the_start_of_the_run(tmp_path
 def test_norms_that_are_lost_where_no_loss_is_printed_are_told(tmp_path: Path) -> None:
     line = " iteration {:8d}/   90000 | learning rate: 2.1E-04 | loss scale: 1.0 | grad norm: nan | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
     assert first_cause(read(tmp_path, "".join(line.format(step) for step in range(700, 705)))) == "nan-hidden-by-logger"
+
+
+def test_numbers_that_paddle_fills_up_with_letters_are_lost(tmp_path: Path) -> None:
+    line = "[2024/01/02 03:04:05] ppocr INFO: epoch: [1/90], global_step: {}, lr: 0.000002, acc: 0.000000, CTCLoss: nanxxx, loss: nanxxx, ips: 67.6 samples/s\n"
+    run = read(tmp_path, line.format(10) + line.format(20))
+    assert len(run.series["loss/train"]) == 2
+    assert first_cause(run) == "lost-before-log"
+
+
+def test_keys_in_quotes_are_read_without_them(tmp_path: Path) -> None:
+    line = "2021-02-03 04:05:06,789-INFO: epoch: 0, iter: {0}, lr: 0.000004, 'loss': {1}, 'acc': 0.1, time: 2.346\n"
+    assert points(read(tmp_path, line.format(2, 4.5) + line.format(4, 4.25)), "loss/train") == {2: 4.5, 4: 4.25}
+
+
+def test_an_arrow_is_no_comparison_of_code(tmp_path: Path) -> None:
+    run = read(
+        tmp_path,
+        "".join(
+            f"2021-02-03 04:05:06     # =====> Epoch: {e} Average gen loss = 0.8{e}, KLD = 3.1, total loss = 0.9{e}\n" for e in (1, 2, 3)
+        ),
+    )
+    assert points(run, "loss/train") == {1: 0.91, 2: 0.92, 3: 0.93}
+    with pytest.raises(UnrecognisedLog):
+        read(tmp_path, "if epoch == 3 and loss == 0.5: stop = 1\n")
+
+
+def test_where_no_epoch_of_keras_ends_its_bar_is_read(tmp_path: Path) -> None:
+    bar = "{:3d}/102 [=>............................] - ETA: 8:30 - loss: {} - accuracy: 0.5\n"
+    run = read(tmp_path, "".join(bar.format(count, loss) for count, loss in [(1, 0.7), (2, 0.69), (3, 0.66)]))
+    assert points(run, "loss/train") == {1: 0.7, 2: 0.69, 3: 0.66}
+    assert "smoothed-loss" in [note.code for note in run.notes]
+
+
+def test_the_place_in_brackets_behind_a_loss_is_not_the_loss(tmp_path: Path) -> None:
+    text = "".join(f"Loss [{e}, {b}](epoch, minibatch):  {9.5 - e - b / 1000}\n" for e in (1, 2) for b in (100, 200))
+    assert read(tmp_path, text).series["loss/train"].values.tolist() == [8.4, 8.3, 7.4, 7.3]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR:tensorflow:Model diverged with loss = NaN.",
+        "NanLossDuringTrainingError: NaN loss during training.",
+        "Loss exploded to nan at step 12!",
+    ],
+)
+def test_the_last_words_of_a_trainer_that_does_not_log_the_row(line: str, tmp_path: Path) -> None:
+    run = read(tmp_path, f"INFO:tensorflow:loss = 2.25, step = 1\nINFO:tensorflow:loss = 2.1, step = 11 (1.2 sec)\n{line}\n")
+    assert first_cause(run) == "nonfinite-loss-in-words"
+
+
+def test_a_lost_mean_of_the_loss_is_not_called_a_metric(tmp_path: Path) -> None:
+    run = read(tmp_path, "".join(f"Epoch {e}: loss=2.5 acc=0.1\nMean Training loss : nan\n" for e in (1, 2)))
+    assert "metric-nan-only" not in [note.code for note in run.notes]

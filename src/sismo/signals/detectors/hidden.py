@@ -13,6 +13,8 @@ from sismo.signals.types import Detector, Observation, Threshold, absent, presen
 from sismo.signals.view import View
 
 _NAN_ROWS = Threshold("hidden-nan-share", 0.05, 0.05, "share", "reports: an overflow rate over 5 % is no start-up any more", "Share of rows with a non-finite norm beside a finite loss that is no accident.")  # fmt: skip
+_ROUNDED = 0.005
+"""A loss under this is printed as 0.00, or often as 0.000 in the next row."""
 _STARTUP_ROWS = 35
 """A scaler that starts at 2^32 needs up to 32 halvings, each a skipped step with a non-finite norm."""
 
@@ -31,7 +33,8 @@ def _zero_run(view: View) -> tuple[Series, int] | None:
         return loss, 0
     before = np.abs(loss.values[max(0, start - 20) : start])
     smallest = float(before[before > 0].min()) if bool((before > 0).any()) else 0.0
-    return (loss, start) if smallest > 0.02 * float(np.abs(loss.values[: max(1, start // 10)]).max()) else None
+    tiny = max(0.02 * float(np.abs(loss.values[: max(1, start // 10)]).max()), _ROUNDED)
+    return (loss, start) if smallest > tiny else None
 
 
 def _zero(view: View) -> Observation:
@@ -51,6 +54,20 @@ def _zero_from_start(view: View) -> Observation:
         return unknown(LOSS_TRAIN)
     found = _zero_run(view)
     return present(int(found[0].steps[0]), channel=LOSS_TRAIN) if found is not None and found[1] == 0 else absent(LOSS_TRAIN)
+
+
+def _zero_later(view: View) -> Observation:
+    """Exactly 0 for two rows or more, to the end, after three rows or more of a loss that was not: no batch of a kind comes that late.
+
+    Where the norm is logged, it says more.
+    """
+    if view.series(LOSS_TRAIN) is None:
+        return unknown(LOSS_TRAIN)
+    found = _zero_run(view) if not view.rows(GRAD_NORM_PRE) else None
+    if found is None or found[1] < 3 or len(found[0]) - found[1] < 2:
+        return absent(LOSS_TRAIN)
+    loss, start = found
+    return present(int(loss.steps[start]), strength=0.85, channel=LOSS_TRAIN, rows=start, last=float(loss.values[start - 1]))
 
 
 def _norm_while_zero(view: View) -> np.ndarray | None:
@@ -154,6 +171,7 @@ def _skipped_throughout(view: View) -> Observation:
 DETECTORS = (
     Detector("loss-exactly-zero", (LOSS_TRAIN,), _zero, "the loss is exactly 0.0 from step {start} to the end ({rows} {rows:row|rows})", "the loss is not stuck at exactly 0", live=True),
     Detector("loss-zero-from-first-row", (LOSS_TRAIN,), _zero_from_start, "it is so from the first logged row", "the loss was above 0 before"),
+    Detector("loss-zero-later", (LOSS_TRAIN,), _zero_later, "at step {start} the loss drops from {last:.4g} to exactly 0 and stays there, after {rows} rows that were not 0", "the loss does not drop to exactly 0 on the way"),
     Detector("zero-loss-norm-zero", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_zero, "the gradient norm is exactly 0 on those rows: nothing carries loss", "the gradient norm is not 0 while the loss is"),
     Detector("zero-loss-norm-nan", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_nan, "the gradient norm is NaN on those rows: the true loss is not 0", "the gradient norm is not NaN while the loss is 0"),
     Detector("zero-loss-norm-alive", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_alive, "the gradient norm is not 0 on those rows: the loss is 0 by its definition", "the gradient does not live on while the loss is 0"),

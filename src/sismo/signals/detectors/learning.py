@@ -247,50 +247,6 @@ def _ends_above(view: View, factor: float, noises: float) -> Observation:
     return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if above else absent(LOSS_TRAIN)
 
 
-def _jumps_at_start(view: View) -> Observation:
-    """In the first rows the loss leaps to half as much again as its start and does not fall back in the next row."""
-    loss = view.finite(LOSS_TRAIN)
-    if loss is None or len(loss) < 2:
-        return unknown(LOSS_TRAIN)
-    if int(loss.steps[0]) > 2 * loss.interval or view.header.objective is not None:
-        return absent(LOSS_TRAIN)
-    first = loss.values[:12]
-    start = float(first[0])
-    rough = noise(loss.values[12:112]) if len(loss) >= 24 else 0.0
-    over = np.nonzero(first[1:] > max(1.5 * start, start + 10 * rough))[0] + 1
-    if start <= 0 or not over.size:
-        return absent(LOSS_TRAIN)
-    index = int(over[0])
-    if math.log(float(first[index]) / start) < 5 * _multiplied(loss.values[index:112]):
-        return absent(LOSS_TRAIN)
-    following = loss.values[index + 1 : index + 4]
-    stays = not following.size or level(following) > start + 0.5 * (float(first[index]) - start)
-    return present(int(loss.steps[index]), channel=LOSS_TRAIN, start_value=start, peak=float(first[index])) if stays else absent(LOSS_TRAIN)
-
-
-def _multiplied(values: np.ndarray) -> float:
-    """Standard deviation of the logarithms from row to row, exponential growth taken off; 0 for fewer than 8 rows, or where one is not over 0."""
-    if values.size < 8 or not float(values.min()) > 0:
-        return 0.0
-    return wander(np.log(values))
-
-
-def _leaps_in_short(view: View) -> Observation:
-    """In a log too short for a window: from three steady rows or more to three times as much, and it stays."""
-    loss = view.finite(LOSS_TRAIN)
-    if loss is None or not len(loss):
-        return unknown(LOSS_TRAIN)
-    if len(loss) >= view.limit("min-rows") or view.header.objective is not None:
-        return absent(LOSS_TRAIN)
-    for at in range(3, len(loss)):
-        earlier, later = loss.values[:at], loss.values[at : at + 4]
-        base = float(earlier.max())
-        stays = later.size == 1 or level(later) > 1.5 * base
-        if base > 0 and float(later[0]) > max(3 * base, base + 10 * noise(earlier)) and stays:
-            return present(int(loss.steps[at]), strength=0.7, channel=LOSS_TRAIN, before=level(earlier), peak=float(later[0]))
-    return absent(LOSS_TRAIN)
-
-
 def _u_turn(view: View) -> Observation:
     """Falls smoothly to a fraction of its start, then climbs as smoothly over many times its minimum, to the end."""
     loss = _enough(view, 8)
@@ -374,8 +330,6 @@ DETECTORS = (
     Detector("loss-stands-late", _R, _plateau, "from step {start} on the loss stands at {level:.4g}", "the loss still falls in the second half of the log", "keep logging: a plateau needs 60 rows"),
     Detector("loss-ends-above-start", _R, _above_start, "the loss ends at {last:.4g}, above its start at {first:.4g}", "the loss does not end above its start"),
     Detector("loss-ends-far-above-start", _R, _far_above_start, "the loss ends at {last:.4g}, far above its start at {first:.4g}", "the loss does not end far above its start"),
-    Detector("loss-leaps-at-start", _R, _jumps_at_start, "the loss leaps from {start_value:.4g} to {peak:.4g} at step {start}, in its first rows, and stays up", "no leap in the first rows"),
-    Detector("loss-leaps-in-short-log", _R, _leaps_in_short, "the loss leaps from {before:.4g} to {peak:.4g} at step {start} and stays up", "no leap in a short log"),
     Detector("loss-turns-and-climbs", _R, _u_turn, "the loss turns at step {start} ({least:.3g}) and climbs smoothly to {last:.3g}", "the loss does not turn and climb"),
     Detector("norm-halves-before-turn", (GRAD_NORM_PRE, LOSS_TRAIN), _norm_halves_first, "the gradient norm falls from {first:.3g} to {last:.3g} until the loss turns at step {start}", "the gradient norm does not fall until a turn of the loss"),
     Detector("norm-piles-up", (GRAD_NORM_PRE,), _norm_piles_up, "the gradient norm climbs in a straight line from {first:.3g} to {last:.3g}", "the gradient norm does not climb in a straight line"),

@@ -55,8 +55,13 @@ def _from_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
 
 
 def _at_first_step(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    """Non-finite from a row that is at the start of training, so that at most one update can be to blame."""
-    return present(int(loss.steps[0]), channel=LOSS_TRAIN) if _lost_at(loss) == 0 and int(loss.steps[0]) <= 1 else absent(LOSS_TRAIN)
+    """Non-finite from a row that is at the start of training, so that at most one update can be to blame, or those of one epoch."""
+    found = present(int(loss.steps[0]), strength=0.8 if _of_epochs(view) else 1.0, channel=LOSS_TRAIN)
+    return found if _lost_at(loss) == 0 and int(loss.steps[0]) <= 1 else absent(LOSS_TRAIN)
+
+
+def _of_epochs(view: View) -> bool:
+    return view.header.step_unit == "epoch"
 
 
 def _before_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
@@ -67,7 +72,8 @@ def _before_first_row(view: View, loss: Series, bad: np.ndarray) -> Observation:
 def _too_early(view: View, loss: Series, bad: np.ndarray) -> Observation:
     """Lost for good with one finite row before it or none, and not at the very first step: what led up to it is not in the log."""
     rows = int(np.argmax(bad))
-    early = rows <= 1 and bool(bad[rows:].all()) and not (rows == 0 and int(loss.steps[0]) <= 1)
+    first = rows == 0 and int(loss.steps[0]) <= 1 and not _of_epochs(view)
+    early = rows <= 1 and bool(bad[rows:].all()) and not first
     return present(int(loss.steps[rows]), channel=LOSS_TRAIN, rows=rows) if early else absent(LOSS_TRAIN)
 
 
@@ -149,7 +155,7 @@ DETECTORS = (
     _detector("loss-nonfinite-forever", _forever, "from step {start} to the end of the log no loss is finite", "the loss does not stay non-finite"),
     _detector("loss-nonfinite-isolated", _isolated, "finite losses follow the non-finite ones ({count} of {rows} rows): the weights survived", "no finite loss follows a non-finite one"),
     _detector("loss-nonfinite-from-first-row", _from_first_row, "the first logged loss, at step {start}, is already not finite", "the first logged loss is finite"),
-    _detector("loss-nonfinite-at-first-step", _at_first_step, "the loss is not finite at the very first step", "the loss is finite at the first step"),
+    _detector("loss-nonfinite-at-first-step", _at_first_step, "the loss is not finite in the very first row", "the loss is finite in the first row"),
     _detector("loss-nonfinite-before-first-row", _before_first_row, "by the first logged row (step {start}) the loss was already lost", "the start of the failure is in the log"),
     _detector("loss-lost-too-early-to-tell", _too_early, "the loss is lost for good at step {start}, after {rows} finite {rows:row|rows} in this log", "rows enough stand before the failure, or there is none"),
     _detector("loss-inf-first", _inf_first, "the first non-finite loss, at step {start}, is infinite rather than NaN", "the first non-finite loss is not infinite"),

@@ -93,8 +93,9 @@ def _runup(view: View, channel: str, enough: float) -> Observation:
     growth, start, base, top = found
     if growth < enough:
         gap = 3 * (series.interval if series is not None else 1)
-        grown = (s for s in view.spikes(channel) if s.rows >= 3 and s.end < step <= s.end + gap and s.peak >= enough * s.before > 0)
-        leading = next(grown, None)
+        ending = (s for s in view.spikes(channel) if s.rows >= 3 and s.end < step <= s.end + gap and s.before > 0)
+        # Of nats a third more may be a run-up, where it is far out of the noise; a norm has to grow by its factor.
+        leading = next((s for s in ending if s.peak >= enough * s.before or (channel == LOSS_TRAIN and s.z >= 8)), None)
         if leading is None:
             return absent(channel)
         growth, start, base, top = leading.peak / leading.before, leading.start, leading.before, leading.peak

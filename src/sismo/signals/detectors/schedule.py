@@ -75,6 +75,11 @@ def _moves_nothing(view: View, schedule: Schedule) -> Observation:
     return present(schedule.peak_step, channel=LR, peak=schedule.peak) if tiny else absent(LR)
 
 
+def _under_any_recipe(view: View, schedule: Schedule) -> Observation:
+    tiny = 0 < schedule.peak < 0.1 * view.limit("lr-tiny")
+    return present(schedule.peak_step, channel=LR, peak=schedule.peak) if tiny else absent(LR)
+
+
 def _never_left_warmup(view: View, schedule: Schedule) -> Observation:
     """The LR only ever rises, over enough rows, and the run that was planned is longer than the log."""
     if not schedule.only_rises or schedule.constant or view.rows(LR) < 20:
@@ -326,6 +331,7 @@ def _val_explodes_at_peak(view: View) -> Observation:
 _R = (LR,)
 DETECTORS = (
     Detector("lr-all-zero", _R, _of(_all_zero), "the LR is 0 on all {rows} rows", "the LR is not 0"),
+    Detector("lr-under-any-recipe", _R, _of(_under_any_recipe), "the LR is {peak:.3g} at most in this log: such steps cannot be too large", "the LR reaches what a recipe may have", thresholds=(_TINY,)),
     Detector("lr-tiny", _R, _of(_moves_nothing), "the largest LR of the log is {peak:.3g}", "the LR reaches a usual size", thresholds=(_TINY,)),
     Detector("lr-only-rises", _R, _of(_never_left_warmup), "the LR only rises, from {first:.3g} to {last:.3g}, through the whole log", "the LR does not just rise"),
     Detector("lr-starts-high", _R, _of(_starts_high), "the first LR, {first:.3g}, is already {share:.0%} of the peak", "the LR starts low and warms up", "log the run from its first step", (_START,)),

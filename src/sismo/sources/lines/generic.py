@@ -16,7 +16,7 @@ _AXES = frozenset({"step", "epoch", "batch"})
 _HEADING = re.compile(r"^\W*epoch[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
 _EPOCH, _WEAK, _BESIDE = "epoch", "weak", "beside"
 _CODE_START = re.compile(r"\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)")
-_CODE_SIGNS = ("==", "+=", " = torch", "(self")
+_CODE_SIGN = re.compile(r"(?<!=)==(?![=>])|\+=| = torch|\(self")
 ONE_OFF_ROWS = 5
 """With this many loss rows in the log, a sentence that has a loss once and no step is no measurement of the curve."""
 
@@ -67,7 +67,7 @@ def settle(row: dict[str, float], word: str, log: TextLog) -> None:
 
 
 def _is_code(line: str) -> bool:
-    return _CODE_START.match(line) is not None or line.endswith((";", "{")) or any(sign in line for sign in _CODE_SIGNS)
+    return _CODE_START.match(line) is not None or line.endswith((";", "{")) or _CODE_SIGN.search(line) is not None
 
 
 def _remember(row: dict[str, float], log: TextLog) -> None:

@@ -20,6 +20,7 @@ _PATTERNS = {
     "ctc-length": r"samples (?:in this mini-batch )?got nan grad\b.*\bCTC|not enough time for target transition sequence"
     r"|ctc\S*\) warning: loss \(=\S+\) is not correct",
     "nonfinite-loss": r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|becomes|contains?) (?:nan|inf|non-?finite|infinite)"
+    r"|diverged with loss = nan|nan loss during training|loss exploded to (?:nan|inf)\b"
     r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)(?!\S{0,12} in 0\b|, decreased)",
     "nan-in-data": r"input contains (?:nan|infinity)"
     r"|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)",

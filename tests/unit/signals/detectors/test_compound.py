@@ -80,6 +80,12 @@ def test_a_short_log_that_is_lost_on_the_way_up_is_blamed_on_the_rate_and_withou
     assert alarms(run(loss=loss, lr=np.full(8, 2e-3), every=50))[0] == "exploding-gradients"
 
 
+def test_a_leap_at_a_rate_that_moves_nothing_is_not_blamed_on_it() -> None:
+    loss = [2.3, 10.9, 10.8, 10.8, 10.7, 10.7]
+    assert "lr-too-high" in names(run(loss=loss, lr=np.linspace(1e-4, 6e-4, 6)))
+    assert "lr-too-high" not in names(run(loss=loss, lr=np.linspace(1e-9, 6e-9, 6)))
+
+
 def test_a_low_noise_fall_counts_and_a_high_noise_level_does_not() -> None:
     assert state(run(loss=np.linspace(2.0, 1.8, 200)), "loss-falls") is State.PRESENT
     fooled = [seed for seed in range(20) if state(run(loss=level(300, 2.0, 0.5, seed)), "loss-falls") is State.PRESENT]

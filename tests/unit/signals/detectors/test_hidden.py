@@ -20,6 +20,7 @@ TRIOS = {
         run(loss=level(200, 6.2, 0.05), norm=np.full(200, NAN)), run(loss=falling(200), norm=np.full(200, NAN)), run(loss=falling(200))
     ),
     "loss-exactly-zero": Trio(run(loss=ZERO_LATE), run(loss=with_at(CALM, 200, 0.0)), run(norm=NORM)),
+    "loss-zero-later": Trio(run(loss=ZERO_LATE), run(loss=ZERO), run(norm=NORM)),
     "loss-zero-from-first-row": Trio(run(loss=ZERO), run(loss=ZERO_LATE), run(norm=NORM)),
     "zero-loss-norm-zero": Trio(run(loss=ZERO, norm=ZERO), run(loss=ZERO, norm=NORM), run(loss=ZERO)),
     "zero-loss-norm-nan": Trio(run(loss=ZERO, norm=np.full(400, NAN)), run(loss=ZERO, norm=NORM), run(loss=ZERO)),
@@ -57,6 +58,17 @@ def test_one_benign_overflow_at_step_three_is_no_alarm() -> None:
     )  # fmt: skip
     assert alarms(made) == []
     assert "loss-scale-startup" in names(made)
+
+
+def test_a_loss_that_drops_to_zero_on_the_way_is_lost_and_not_unlabelled() -> None:
+    fell = [2.2, 2.1, 1.9, 1.8, 1.7, 1.6, 0.0, 0.0, 0.0]
+    assert alarms(run(loss=fell))[0] == "nan-hidden-by-logger"
+    assert alarms(run(loss=[0.0] * 9))[0] == "all-labels-masked"
+    assert alarms(run(loss=fell, norm=[1.0] * 6 + [0.0] * 3))[0] == "all-labels-masked"
+
+
+def test_zeros_between_thousandths_are_rounded() -> None:
+    assert alarms(run(loss=[0.0, 0.0, 0.001, 0.0, 0.001, 0.0, 0.0])) == []
 
 
 def test_a_loss_of_zero_in_on_policy_reinforcement_is_its_definition() -> None:

@@ -128,3 +128,13 @@ def test_a_table_that_starts_late_and_is_lost_at_once_is_a_resume_that_lost_its_
     assert names(table(SOON, PARTIAL))[0] == "resume-lost-optimizer"
     assert "resume-lost-optimizer" not in names(run(loss=SOON, notes=[PARTIAL])), "lines cut out around a failure start late as well"
     assert "resume-lost-optimizer" not in names(table(([0, 1, 2, 3], SOON[1]))), "the start of the run"
+
+
+def test_the_first_epoch_is_not_the_first_step() -> None:
+    """Many updates lie before the row of the first epoch: what was fed is the first guess still, and the log cannot tell."""
+    loss = (np.arange(1, 6), np.full(5, NAN))
+    by_step = {found.cause.id: found.confidence for found in judge(run(loss=loss)).findings}
+    by_epoch = {found.cause.id: found.confidence for found in judge(run(loss=loss, step_unit="epoch")).findings}
+    assert "lost-before-log" in by_epoch
+    assert "lost-before-log" not in by_step
+    assert by_epoch["nonfinite-input"] < by_step["nonfinite-input"]

@@ -23,6 +23,7 @@ VAL = {step: 2.0 + 12.0 * np.exp(-(((step - 100) / 20.0) ** 2)) for step in rang
 
 TRIOS = {
     "lr-all-zero": Trio(run(loss=CALM, lr=np.zeros(400)), run(loss=CALM, lr=LR), NO_LR),
+    "lr-under-any-recipe": Trio(run(lr=WARM * 1e-6), run(lr=np.full(400, 1e-6)), NO_LR),
     "lr-tiny": Trio(run(lr=np.full(400, 1e-7)), run(lr=np.full(400, 1e-6)), NO_LR),
     "lr-only-rises": Trio(run(lr=WARM), run(lr=LR), NO_LR),
     "lr-starts-high": Trio(run(lr=LR[40:]), run(lr=LR), run(lr=(STEP + 5000, LR))),
