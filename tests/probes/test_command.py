@@ -262,7 +262,20 @@ def test_a_loss_that_only_the_run_had_is_put_down_to_the_machine(tmp_path: Path)
         recorder.step(40.0)
     keep(tmp_path / "run", 21, 25)
     found = replayed(tmp_path / "run", "--step", "24")
-    assert (found["class"], found["replay"]) == ("hardware", "differs")
+    assert (found["class"], found["replay"]) == ("hardware", "parted")
+
+
+def test_a_loss_lost_in_the_run_only_is_a_machine_or_a_spoilt_weight_and_neither_is_proved(tmp_path: Path) -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    with Recorder(model, optimizer, tmp_path / "run", save_every=8) as recorder:
+        loops.train(model, optimizer, 24, recorder.step)
+        recorder.step(float("nan"))
+    keep(tmp_path / "run", 21, 25)
+    assert replayed(tmp_path / "run")["replay"] == "parted"
+    causes = sismo.diagnose(sismo.load(tmp_path / "run")).causes  # type: ignore[arg-type]
+    assert {causes[0].id, *causes[0].twins} == {"hardware-fault", "nonfinite-weight"}
+    assert "proved" not in str(causes[0].confirm)
+    assert not {cause.id for cause in causes} & {"log-of-zero", "sqrt-at-zero", "all-keys-masked", "nonfinite-input"}
 
 
 def lost(folder: Path, before: float = 4.6) -> Path:

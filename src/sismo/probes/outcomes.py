@@ -185,7 +185,7 @@ class Replay:
     @property
     def _parted(self) -> bool:
         """Whether the run had a bad loss where the same step from the same state is sound, and another batch as well."""
-        if self.recorded is None or self.reproduced or not self._sound(OTHER_BATCH):
+        if self.recorded is None or not self.repeats or self.reproduced or not self._sound(OTHER_BATCH):
             return False
         return Outcome("", self.recorded, 0.0).bad_before(self.usual)
 
@@ -215,7 +215,7 @@ class Replay:
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
         data: dict[str, object] = {
-            "replay": "differs" if self.fault is Class.HARDWARE else "agrees",
+            "replay": "parted" if self._parted else "agrees" if self.repeats else "differs",
             "class": self.fault.value if self.fault else "none",
         }
         if self.reproduced and self.repeats and self.finite:

@@ -8,7 +8,9 @@ from sismo.tree.types import Finding
 
 
 def proved_by(finding: Finding) -> str:
-    """The kind of the probe that settles the cause, where its result is among the evidence; empty elsewhere."""
+    """The kind of the probe that settles the cause, where its result is among the evidence; empty for one of an open pair."""
+    if finding.twins:
+        return ""
     probe = remedies()[finding.cause.id].probe
     return probe if probe and any(observation.numbers.get("probe") == probe for observation in finding.evidence) else ""
 

@@ -61,9 +61,11 @@ CAUSES = (
         confirm="A third run on another machine agrees with one of the two.",
         counter="Nondeterministic kernels: repeat with deterministic algorithms on.",
         source="docs/sources.md, detector 23 (Megatron's rerun)",
-        needs_any=("replay-differs", "matrix-jumps"),
+        needs_any=("replay-differs", "replay-parts-from-run", "matrix-jumps"),
         base=0.45,
-        supports=(Weight("replay-differs", 0.25), Weight("matrix-jumps", 0.25)),
+        supports=(Weight("replay-differs", 0.25), Weight("replay-parts-from-run", 0.15), Weight("matrix-jumps", 0.25)),
+        twins=("nonfinite-weight",),
+        decider="Look for code that writes into weights outside of the step; without any, repeat the steps since the checkpoint on another machine.",
         explains=("long-tail-batch", "lr-too-high", "optimizer-state-corrupted", "labels-corrupted", "exploding-gradients"),
     ),
 )  # fmt: skip

@@ -19,6 +19,7 @@ def probe(**data: object) -> Run:
 
 TRIOS = {
     "replay-differs": Trio(probe(replay="differs"), probe(replay="agrees"), EMPTY),
+    "replay-parts-from-run": Trio(probe(replay="parted"), probe(replay="agrees"), EMPTY),
     **{
         f"replay-blames-{name}": Trio(probe(**{"class": name}), probe(**{"class": "none"}), EMPTY)
         for name in ("data", "state", "learning-rate", "structure")
