@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from typing import NoReturn
 
@@ -17,6 +18,8 @@ def main() -> NoReturn:
     """Runs the command line and ends the process."""
     try:
         gc.set_threshold(_OBJECTS)
+        # A process that is asked to end tidies up as one that is interrupted does: half-made folders go, a screen is given back.
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
         from sismo.cli.main import run
 
         code = run()

@@ -22,6 +22,10 @@ LIKELY = 0.5
 """Confidence from which a verdict says 'is' instead of 'probably', and 'probably' instead of 'possibly'."""
 
 
+_RECORDING = ("record the run with sismo.Recorder", "record with sismo.Recorder")
+"""How most of what a log lacks is had: no advice for a run that is recorded already."""
+
+
 class Text(NamedTuple):
     """A sentence: an English template, and what fills it. ``str()`` gives the English sentence."""
 
@@ -126,7 +130,7 @@ def write(run: Run, diagnosis: Diagnosis, detectors: Mapping[str, Detector], pre
         facts=_facts(run),
         causes=[_cause(finding, detectors, recorded) for finding in diagnosis.findings],
         walk=[_visit(visit, detectors, recorded) for visit in diagnosis.path],
-        unknown=[item for visit in diagnosis.open_questions for item in [_open(visit, detectors)]],
+        unknown=[item for visit in diagnosis.open_questions for item in [_open(visit, detectors, run)]],
         notes=[Text(note.text, note.numbers) for note in run.notes],
         note_codes=[note.code for note in run.notes],
     )
@@ -222,14 +226,32 @@ def _visit(visit: Visit, detectors: Mapping[str, Detector], recorded: bool) -> W
     )
 
 
-def _open(visit: Visit, detectors: Mapping[str, Detector]) -> UnknownItem:
+def _open(visit: Visit, detectors: Mapping[str, Detector], run: Run) -> UnknownItem:
     blocking = next(o for o in visit.observations if o.state is State.UNKNOWN)
-    missing, how = lacking(blocking, detectors)
+    missing, how = lacking(blocking, detectors, run)
     return UnknownItem(visit.node.id, Text(visit.node.asks), missing, how)
 
 
-def lacking(observation: Observation, detectors: Mapping[str, Detector]) -> tuple[Text, Text]:
+def lacking(observation: Observation, detectors: Mapping[str, Detector], run: Run) -> tuple[Text, Text]:
     """What was missing where something could not be looked for, and how to get it."""
+    missing = Text(observation.missing, observation.numbers)
     family = FAMILIES.get(observation.missing.partition("/")[0])
-    how = detectors[observation.signal].how or (family.record if family else "") or "record the run with sismo.Recorder"
-    return Text(observation.missing, observation.numbers), Text(how)
+    how = detectors[observation.signal].how or (family.record if family else "")
+    if run.header.source == RECORDED and (not how or how in _RECORDING):
+        return missing, _recorded(observation.missing, run)
+    return missing, Text(how or _RECORDING[0])
+
+
+def _recorded(missing: str, run: Run) -> Text:
+    """How a run that is recorded already comes by more: which panel was off, or measured only now and then."""
+    channel = missing.partition(" ")[0]
+    panel = panel_of(channel)
+    if not panel:
+        return Text("let the run go on, and log every step and every evaluation")
+    off = run.header.fact("off")
+    if isinstance(off, (list, tuple)) and panel.rpartition(" ")[2] in off:
+        return Text("{panel}, is off in a compiled model: record a few steps without torch.compile", {"panel": panel})
+    here = run.get(channel) if "/" in channel else next(run.family(channel), None)
+    if here is not None:
+        return Text("Recorder(..., budget=None) measures {panel}, at every step instead of in turns", {"panel": panel})
+    return Text("nothing to turn on: the recorder found none of it in this model and its batches")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.runs import alarms, cosine, event, falling, level, names, run, with_at
@@ -125,3 +127,17 @@ def test_a_rise_that_has_lasted_long_is_still_a_rise(rise: int) -> None:
     loss = np.concatenate([falling(300), 2.0 + np.arange(rise) / 400.0 + level(rise, 0.0)])
     rows = len(loss)
     assert alarms(run(loss=loss, lr=cosine(rows), norm=level(rows, 1.0, 0.1))) == ["silent-divergence"]
+
+
+def test_a_recorded_run_is_not_told_to_be_recorded() -> None:
+    """What a panel measured in turns, what was off, and what is not in the model are told apart."""
+    loss = with_at(falling(), 300, float("nan"))
+    seen = {"act_max_abs/a": (np.arange(0, 400, 7), np.ones(58)), "batch/length": np.ones(400)}
+    made = run(loss, norm=level(), dtype="fp16", more=seen)  # type: ignore[arg-type]
+    for off, panel in (([], "budget=None"), (["activations"], "without torch.compile")):
+        header = made.header._replace(source="sismo-run", config={"sismo": {"off": off}})
+        document = diagnose(replace(made, header=header))
+        hows = {str(item.missing): str(item.how) for item in document.unknown}
+        assert not any(how.startswith("record") and "every rank" not in how for how in hows.values())
+        assert panel in hows["act_max_abs at step 300"]
+        assert "nothing to turn on" in hows["batch/label_share"]

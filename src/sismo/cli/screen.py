@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import signal
 import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,8 +43,6 @@ class Screen:
 
     def __enter__(self) -> Screen:
         if self._terminal:
-            # A process that is asked to end gives the screen back too.
-            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
             _write(_ENTER)
         return self
 
@@ -53,7 +50,6 @@ class Screen:
         if not self._terminal:
             return
         _write(_LEAVE)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if self._shown.document is not None:
             emit("\n".join(self._report(self._shown.document, _size()[0])))
 

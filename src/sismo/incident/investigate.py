@@ -26,7 +26,7 @@ def investigate(run: Run, limits: Preset, panel_of: PanelOf) -> Incident:
     diagnosis = walk(seen)
     detectors = registry.detectors()
     document = postmortem.write(run, diagnosis, detectors, limits.name)
-    bench = Bench(seen, detectors, panel_of)
+    bench = Bench(run, seen, detectors, panel_of)
     subject = subject_of(diagnosis)
     onset = subject.step if subject else _lost(run)
     seen_in = [observation.channel for observation in subject.evidence] if subject else []

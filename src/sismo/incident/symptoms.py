@@ -75,7 +75,7 @@ def _loss(scene: Scene) -> Iterator[Symptom]:
     smoothed = level(rows) if rows.size else None
     yield Symptom(
         Text("Smoothed loss before"),
-        Text("{value:.4g} (median of {rows} rows)", {"value": smoothed, "rows": rows.size})
+        Text("{value:.4g} (median of {rows} {rows:row|rows})", {"value": smoothed, "rows": rows.size})
         if smoothed is not None
         else Text("none: it began with the first row"),
     )
@@ -83,7 +83,7 @@ def _loss(scene: Scene) -> Iterator[Symptom]:
     lost = loss.steps[~np.isfinite(loss.values) & (loss.steps >= scene.onset)]
     if lost.size:
         numbers = {"step": int(lost[0]), "count": int(lost.size), "unit": scene.run.header.step_unit}
-        yield Symptom(Text("First loss that is not finite"), Text("{unit} {step}; {count} rows in all", numbers))
+        yield Symptom(Text("First loss that is not finite"), Text("{unit} {step}; {count} {count:row|rows} in all", numbers))
     yield _after(scene, loss, smoothed, rows)
 
 
@@ -144,7 +144,7 @@ def _norm(scene: Scene) -> Iterator[Symptom]:
         yield _missing(name, GRAD_NORM_PRE)
         return
     good = inside[np.isfinite(inside)]
-    lost = "" if good.size == inside.size else Text("; not finite in {count} rows", {"count": int(inside.size - good.size)})
+    lost = "" if good.size == inside.size else Text("; not finite in {count} {count:row|rows}", {"count": int(inside.size - good.size)})
     numbers = {"usual": level(usual) if usual.size else None, "peak": float(good.max()) if good.size else None, "lost": lost}
     if not good.size:
         yield Symptom(name, Text("{usual:.4g} before, then not finite", numbers))
@@ -195,7 +195,7 @@ def _batch(scene: Scene) -> Iterator[Symptom]:
     elif prints:
         yield Symptom(name, Text("fingerprint {print}", {"print": prints[0]}))
     else:
-        how = Text("record with sismo.Recorder and hand it the ids: rec.step(loss, ids=batch_ids)")
+        how = Text("hand the recorder the ids of its samples: rec.step(loss, ids=batch_ids)")
         yield Symptom(name, None, Gap(Text("the batch of that step"), how))
     yield from _tokens(scene)
 
@@ -210,14 +210,16 @@ def _tokens(scene: Scene) -> Iterator[Symptom]:
             found[measure] = value
             found[f"{measure}_usual"] = level(finite(series).values) if series is not None else 0.0
     if "rarity" not in found:
-        yield Symptom(name, None, Gap(Text("the tokens of that batch"), Text("record with sismo.Recorder, or run sismo probe batch on it")))
+        yield Symptom(
+            name, None, Gap(Text("the tokens of that batch"), Text("run sismo probe batch on it, or record a run with sismo.Recorder"))
+        )
         return
     numbers = {"repeats": 1.0, "ngram_repeats": 0.0, "ngram_repeats_usual": 0.0, **found}
     yield Symptom(
         name,
         Text(
             "rarity {rarity:.3g} ({rarity_usual:.3g} usually), {ngram_repeats:.0%} repeated n-grams ({ngram_repeats_usual:.0%} usually), "
-            "seen {repeats:.0f} times in 20 steps",
+            "seen {repeats:.0f} {repeats:time|times} in 20 steps",
             numbers,
         ),
     )

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sismo.incident.types import Bearing, Gap, Hypothesis
 from sismo.postmortem import Text, lacking
+from sismo.records.types import Run
 from sismo.signals.types import Detector, Observation, State
 from sismo.tree.catalogue import causes
+from sismo.tree.proof import proved_by
 from sismo.tree.types import Cause, Diagnosis, Finding
 
 PanelOf = Callable[[str], Text | None]
@@ -24,8 +26,8 @@ _NO_HYPOTHESIS = "log"
 class Bench:
     """Everything that was observed, with the words for it."""
 
-    def __init__(self, seen: Mapping[str, Observation], detectors: Mapping[str, Detector], panel_of: PanelOf) -> None:
-        self.seen, self._detectors, self._panel_of = seen, detectors, panel_of
+    def __init__(self, run: Run, seen: Mapping[str, Observation], detectors: Mapping[str, Detector], panel_of: PanelOf) -> None:
+        self.seen, self._run, self._detectors, self._panel_of = seen, run, detectors, panel_of
 
     def says(self, signal: str) -> Text:
         """What one detector says, whatever its answer."""
@@ -41,7 +43,7 @@ class Bench:
 
     def lacks(self, signal: str) -> tuple[Text, Text]:
         """What one detector lacked, and how to get it."""
-        return lacking(self.seen[signal], self._detectors)
+        return lacking(self.seen[signal], self._detectors, self._run)
 
     def panels(self, signals: Iterable[str]) -> list[Text]:
         """The panels that some signals are seen in, each once."""
@@ -79,8 +81,11 @@ def bearings(first: Finding | None, weighed: Sequence[Hypothesis], bench: Bench)
 
 
 def undecided(first: Finding | None, bench: Bench) -> list[Gap]:
-    """What would have counted for or against the first cause and could not be looked for; each way to get it once."""
-    if first is None:
+    """What would have counted for or against the first cause and could not be looked for; each way to get it once.
+
+    Nothing once an experiment has settled it.
+    """
+    if first is None or proved_by(first):
         return []
     found: dict[str, Gap] = {}
     proved = any(bench.probe(observation.signal) for observation in first.evidence)
@@ -127,14 +132,15 @@ def _first_of_none(cause: Cause, bench: Bench) -> str:
 
 
 def _named(finding: Finding, bench: Bench) -> Hypothesis:
-    strongest = finding.evidence[0].signal
+    signals = [observation.signal for observation in finding.evidence]
+    strongest = next((signal for signal in signals if bench.probe(signal)), signals[0])
     return Hypothesis(
         id=finding.cause.id,
         title=Text(finding.cause.title),
         confidence=finding.confidence,
         step=finding.step,
         origin=finding.consequence_of,
-        panels=bench.panels(observation.signal for observation in finding.evidence),
+        panels=bench.panels(signals),
         reason=bench.says(strongest),
     )
 

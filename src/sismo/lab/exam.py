@@ -101,14 +101,15 @@ def make(root: Path, options: Options, language: Language, advance: Callable[[],
         _same_time(draft / EXAM)
 
 
-def answer(root: Path, number: str, name: str, because: str) -> None:
-    """Writes a diagnosis down; one that is there is replaced.
+def answer(root: Path, number: str, name: str, because: str) -> str:
+    """Writes a diagnosis down; one that is there is replaced. Returns the run's number: it may be called 1 for 01.
 
     Raises ``UsageError`` for a run or a name that is not there, without a reason, and after the envelope was opened.
     """
     paper = sealed.read(root / EXAM)
     if paper.revealed:
         raise UsageError("the exam is revealed, and an answer counts only before; `sismo lab run --again` makes a new one")
+    number = number.zfill(2)
     if number not in paper.numbers:
         raise UsageError(f"there is no run {number!r}; the runs are {', '.join(paper.numbers)}")
     if name not in (*FAILURES, UNKNOWN) and name not in causes():
@@ -118,6 +119,7 @@ def answer(root: Path, number: str, name: str, because: str) -> None:
         raise UsageError("say what the diagnosis rests on: --because")
     paper.answers[number] = Answer(name, because.strip())
     sealed.write(root / EXAM, paper)
+    return number
 
 
 def reveal(root: Path, language: Language) -> list[Mark]:

@@ -71,7 +71,7 @@ class Carried:
             notes.append(
                 Note(
                     "duplicates",
-                    "{count} of {total} examples were in a recent batch.",
+                    "{count} of {total} examples {count:was|were} in a recent batch.",
                     {"count": len(self.duplicates), "total": len(self.examples)},
                 )
             )
@@ -93,7 +93,7 @@ class Carried:
         carried = self.outliers
         if carried:
             numbers = {"count": len(carried), "total": len(self.examples), "places": ", ".join(str(one.place) for one in carried[:5])}
-            verdict = Note("carried", "{count} of {total} examples carry the batch: {places}.", numbers)
+            verdict = Note("carried", "{count} of {total} examples {count:carries|carry} the batch: {places}.", numbers)
         else:
             verdict = Note("even", "No example stands out from its batch.")
         before = Counter(one.seen_before for one in self.duplicates)

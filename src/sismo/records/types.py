@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,11 @@ class Header(NamedTuple):
     objective: str | None = None
     status: str | None = None
     config: Mapping[str, object] = NOTHING
+
+    def fact(self, name: str) -> object:
+        """What the recorder wrote down about the run under a name; None where nothing was recorded."""
+        facts = self.config.get("sismo")
+        return cast("Mapping[str, object]", facts).get(name) if isinstance(facts, Mapping) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -178,8 +178,7 @@ class View:
 
     def fact(self, name: str) -> object:
         """What the recorder wrote down about the run under a name; None where nothing was recorded."""
-        facts = self.header.config.get("sismo")
-        return cast("Mapping[str, object]", facts).get(name) if isinstance(facts, Mapping) else None
+        return self.header.fact(name)
 
     def series(self, channel: str) -> Series | None:
         """All rows of a channel; None where it was never logged."""

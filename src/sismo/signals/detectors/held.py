@@ -33,7 +33,7 @@ def _full_precision(view: View) -> Observation:
 
 
 DETECTORS = (
-    Detector("weights-unheld", ("header",), _listed("unheld"), "no optimizer that the recorder was given holds {first} ({count} parameters that ask for a gradient)", "the optimizers hold every parameter that asks for a gradient", _RECORD),
-    Detector("weights-frozen", ("header",), _listed("frozen"), "{first} does not ask for a gradient ({count} such parameters)", "every parameter asks for a gradient", _RECORD),
+    Detector("weights-unheld", ("header",), _listed("unheld"), "no optimizer that the recorder was given holds {first} ({count} {count:parameter that asks|parameters that ask} for a gradient)", "the optimizers hold every parameter that asks for a gradient", _RECORD),
+    Detector("weights-frozen", ("header",), _listed("frozen"), "{first} does not ask for a gradient ({count} such {count:parameter|parameters})", "every parameter asks for a gradient", _RECORD),
     Detector("weights-fp32", ("header.dtype",), _full_precision, "the weights are {dtype}", "the weights are {dtype}, not fp32", _RECORD),
 )  # fmt: skip

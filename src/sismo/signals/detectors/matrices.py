@@ -80,6 +80,6 @@ def _start_tiny(view: View) -> Observation:
 _HOW = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("matrix-jumps", (_FAMILY,), _jumps, "{worst} is {ratio:.3g}× larger at step {start} than at the look before", "no matrix jumps", _HOW, (_JUMP,)),
-    Detector("matrices-start-tiny", (_FAMILY,), _start_tiny, "{count} of {total} matrices start with under a hundredth of the spectral norm that they end with", "the matrices start with a size of the order that they end with", _HOW, (_TINY,)),
+    Detector("matrices-start-tiny", (_FAMILY,), _start_tiny, "{count} of {total} matrices {count:starts|start} with under a hundredth of the spectral norm at the end", "the matrices start with a size of the order that they end with", _HOW, (_TINY,)),
     Detector("matrices-steady", (_FAMILY,), _steady, "no matrix changes by over {ratio:.2f}× from one look to the next: the weights did not jump", "a matrix changes by {ratio:.2f}× from one look to the next", _HOW),
 )  # fmt: skip

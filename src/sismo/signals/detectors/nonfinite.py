@@ -151,7 +151,7 @@ def _detector(name: str, look: Callable[[View, Series, np.ndarray], Observation]
 
 
 DETECTORS = (
-    _detector("loss-nonfinite", _any, "the training loss is {value} at step {start}; {count} of {rows} rows are not finite", "every logged training loss is finite"),
+    _detector("loss-nonfinite", _any, "the training loss is {value} at step {start}; {count} of {rows} rows {count:is|are} not finite", "every logged training loss is finite"),
     _detector("loss-nonfinite-forever", _forever, "from step {start} to the end of the log no loss is finite", "the loss does not stay non-finite"),
     _detector("loss-nonfinite-isolated", _isolated, "finite losses follow the non-finite ones ({count} of {rows} rows): the weights survived", "no finite loss follows a non-finite one"),
     _detector("loss-nonfinite-from-first-row", _from_first_row, "the first logged loss, at step {start}, is already not finite", "the first logged loss is finite"),

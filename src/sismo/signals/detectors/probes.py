@@ -31,7 +31,10 @@ def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
             return absent(probe=probe)
         # What is in the code has been there since the run began, whenever it was asked for.
         start = view.first_step if probe in _OF_THE_CODE else last.step
-        return present(start, where=str(last.data.get("where", "")), probe=probe)
+        where = str(last.data.get("where", ""))
+        # Outside of any module the phase says more than the name of the operation, which the sentence names by itself.
+        place = str(last.data.get("module") or last.data.get("phase") or where)
+        return present(start, where=where, place=place, probe=probe)
 
     return look
 
@@ -62,10 +65,10 @@ DETECTORS = (
     Detector("labels-carry-no-loss", ("events.probe",), _event("leakage", "unlabelled", "yes"), "there are batches in which no label carries loss", "labels of every batch carry loss", _LEAKAGE),
     Detector("batch-carried-by-few", ("events.probe",), _event("batch", "batch", "carried"), "a few examples carry the batch", "no example stands out from the batch", _BATCH),
     Detector("origin-found", ("events.probe",), _event("NaN-origin", "origin", "found"), "the first non-finite output with finite inputs is {where}", "the probe found no origin", _NAN),
-    Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is the log in {where}", "the first non-finite operation is no log", _NAN),
-    Detector("origin-is-division", ("events.probe",), _event("NaN-origin", "op", "div"), "the first non-finite operation is the division in {where}", "the first non-finite operation is no division", _NAN),
+    Detector("origin-is-log", ("events.probe",), _event("NaN-origin", "op", "log"), "the first non-finite operation is a log, in {place}", "the first non-finite operation is no log", _NAN),
+    Detector("origin-is-division", ("events.probe",), _event("NaN-origin", "op", "div"), "the first non-finite operation is a division, in {place}", "the first non-finite operation is no division", _NAN),
     Detector("origin-is-backward", ("events.probe",), _event("NaN-origin", "op", "backward"), "the forward pass is clean, the backward pass of {where} is not", "the origin is not in a backward pass", _NAN),
-    Detector("origin-is-attention-mask", ("events.probe",), _event("NaN-origin", "op", "attention"), "the first non-finite output is the attention softmax in {where}", "the origin is not an attention softmax", _NAN),
+    Detector("origin-is-attention-mask", ("events.probe",), _event("NaN-origin", "op", "attention"), "the first non-finite output is an attention softmax, in {place}", "the origin is not an attention softmax", _NAN),
     Detector("origin-is-weight", ("events.probe",), _event("NaN-origin", "op", "weight"), "the weight {where} is non-finite before any operation", "the weights are finite", _NAN),
     Detector("origin-is-input", ("events.probe",), _event("NaN-origin", "op", "input"), "the input batch itself is not finite", "the input batch is finite", _NAN),
     Detector("inputs-proved-finite", ("events.probe",), _event("NaN-origin", "inputs", "finite"), "the batch of the step was looked at, and is finite", "the batch of the step is not finite", _NAN),

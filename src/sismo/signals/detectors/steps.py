@@ -133,7 +133,7 @@ def _fall(series: Series, lr: Series) -> float:
 _RECORD = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("best-before-lr-peak", (LOSS_TRAIN, LR), _best_before_peak, "the loss was at {best:.4g} at step {start}, while the LR still rose ({lr:.3g}), and is at {later:.4g} about the peak of the LR", "the loss is lower about the LR's peak than before"),
-    Detector("gradients-carried-over", (GRAD_CARRIED,), _carried, "{count} of {rows} steps began with the gradient of the step before still in place", "gradients are cleared before each step", _RECORD),
+    Detector("gradients-carried-over", (GRAD_CARRIED,), _carried, "{count} of {rows} {rows:step|steps} began with the gradient of the step before still in place", "gradients are cleared before each step", _RECORD),
     Detector("updates-of-a-tenth", (_UPDATES,), _huge, "at {count} looks from step {start} on, the update is some tenth of the weights in half of the groups (up to {ratio:.2g})", "updates are under a tenth of the weights", _RECORD, (_TENTH,)),
     Detector("decay-outruns-learning", ("header", LR), _decay, "a decay of {decay:.3g} at the peak LR halves every weight in {half:.2g} steps", "decay takes thousands of steps to halve a weight", _RECORD, (_HALF_LIFE,)),
     Detector("updates-rounded-away", (_UPDATES, LR, "header"), _rounded_away, "the weights are {dtype}, and the updates of {count} of {total} groups have fallen over ten times further than the LR", "updates keep up with the LR (weights in {dtype})", _RECORD, (_LOST,)),

@@ -14,7 +14,7 @@ CAUSES = (
         family="non-finite",
         severity=_B,
         title="The log of a probability that is exactly 0",
-        statement="A probability reached exactly 0 under a giant logit, and the loss took its logarithm.",
+        statement="A probability reached exactly 0, and the loss took its logarithm.",
         first_action="Use log_softmax (or cross_entropy, or BCEWithLogits) instead of log(softmax(x)).",
         fixes=(
             "Add the epsilon inside the log, log(p + 1e-9); in the denominator of the softmax it changes nothing. In fp32 keep it at 1e-7 or above when it is added to numbers near 1.",

@@ -29,7 +29,7 @@ def COMMAND(number: str, name: str, because: str, root: str, lang: str | None) -
     from sismo.cli.console import emit, page
     from sismo.lab import exam, sealed
 
-    exam.answer(Path(root), number, name, because)
+    number = exam.answer(Path(root), number, name, because)
     folder = Path(root) / exam.EXAM
     paper = sealed.read(folder)
     left = [other for other in paper.numbers if other not in paper.answers]
