@@ -13,7 +13,7 @@ from recorder import loops
 from torch import Tensor, nn
 
 from sismo.errors import UsageError
-from sismo.probes.batch import carried
+from sismo.probes.batch import Carried, Example, carried
 from sismo.probes.flow import flow
 from sismo.probes.init import initialisation
 
@@ -41,7 +41,8 @@ def test_weights_a_hundred_times_too_large_or_too_small(name: str, factor: float
     before = copy.deepcopy(model.state_dict())
     found = initialisation(model, batch, loss_fn(name))
     assert found.report().data["init"] == said
-    assert found.first_off == found.layers[0]
+    first = next(layer for layer in found.layers if said == "large" or not isinstance(model.get_submodule(layer.name), nn.Embedding))
+    assert found.first_off == first
     assert 0.5 < found.first_off.activation_ratio / factor < 20
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 
@@ -55,6 +56,25 @@ def test_a_gradient_dies_where_weights_are_next_to_nothing_and_not_where_they_ar
     model = nn.Sequential(*layers)
     found = initialisation(model, torch.randn(8, 4), lambda model, batch: (model(batch) - 1).square().mean())
     assert found.dies is not frozen
+
+
+def test_an_embedding_as_gpt_starts_it_is_not_too_small() -> None:
+    model, _ = loops.build()
+    with torch.no_grad():
+        model.wte.weight.normal_(0.0, 0.02)
+    found = initialisation(model, loops.batches(1)[0], loops.loss_of)
+    assert found.first_off is None
+    with torch.no_grad():
+        model.wte.weight.normal_(0.0, 20.0)
+    assert initialisation(model, loops.batches(1)[0], loops.loss_of).first_off is not None
+
+
+def test_what_is_nan_has_no_size() -> None:
+    model, _ = loops.build()
+    with torch.no_grad():
+        model.wte.weight[:] = float("nan")
+    with pytest.raises(UsageError, match="sismo probe nan"):
+        initialisation(model, loops.batches(1)[0], loops.loss_of)
 
 
 def test_layers_that_cannot_initialise_themselves_are_not_judged() -> None:
@@ -153,6 +173,22 @@ def test_the_example_that_carries_a_batch() -> None:
     found = carried(model, batch, loss_fn("conv-net"))
     assert [one.place for one in found.outliers] == [2]
     assert found.report().data["examples"] == [2]
+
+
+@pytest.mark.parametrize("spread", [0.2, 1.0, 1.8])
+def test_examples_that_scatter_by_factors_carry_nothing_until_one_leaves_them_all_behind(spread: float) -> None:
+    noise = torch.randn(20, 64, generator=torch.Generator().manual_seed(3)).mul(spread).exp().tolist()
+    even = [Carried(tuple(Example(at, loss, loss, None) for at, loss in enumerate(batch))) for batch in noise]
+    assert sum(bool(one.outliers) for one in even) <= 1
+    for batch in noise:
+        batch[7] = 1e5
+        assert [one.place for one in Carried(tuple(Example(at, loss, 1.0, None) for at, loss in enumerate(batch))).outliers][:1] == [7]
+
+
+def test_losses_under_zero_have_a_spread_too() -> None:
+    losses = [-2.0, -1.0, 0.5, -1.5, 40.0, 0.0]
+    found = Carried(tuple(Example(at, loss, 1.0, None) for at, loss in enumerate(losses)))
+    assert [one.place for one in found.outliers] == [4]
 
 
 def test_an_example_that_is_not_finite_carries_it() -> None:

@@ -25,8 +25,9 @@ _MOST = 10
 _N = 3
 _AGAIN = 0.9
 """Share of the examples, all in one recent batch, from which it is the batch that comes again: examples do from epoch to epoch."""
-_FAR = 3.0
-"""Times the median of the batch from which an example carries it."""
+_FAR, _SPREADS = 3.0, 4.0
+"""Times the median of the batch, and robust deviations of the logarithm over it, from which an example carries it: both. Losses and norms
+of single examples scatter by factors, and by more the longer a model has trained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ class Carried:
     @property
     def outliers(self) -> tuple[Example, ...]:
         """Examples whose loss or gradient is far over that of the others, or not finite."""
-        losses, norms = _usual([one.loss for one in self.examples]), _usual([one.norm for one in self.examples])
-        return tuple(one for one in self.examples if not (one.loss <= _FAR * abs(losses) and one.norm <= _FAR * norms))
+        loss, norm = _bound([one.loss for one in self.examples]), _bound([one.norm for one in self.examples])
+        return tuple(one for one in self.examples if not (one.loss <= loss and one.norm <= norm))
 
     @property
     def duplicates(self) -> tuple[Example, ...]:
@@ -184,8 +185,19 @@ def _commonest(tokens: Tensor) -> tuple[tuple[int, ...], float] | None:
     return gram, count / grams.total()
 
 
-def _usual(values: Sequence[float]) -> float:
-    return median([value for value in values if math.isfinite(value)] or [math.nan])
+def _bound(values: Sequence[float]) -> float:
+    """What is not far over the others; NaN where none of them is finite."""
+    sound = [value for value in values if math.isfinite(value)]
+    centre = median(sound) if sound else math.nan
+    if min(sound, default=0.0) <= 0.0:
+        return centre + max(_FAR * abs(centre), _SPREADS * _deviation(sound))
+    return centre * max(_FAR, math.exp(_SPREADS * _deviation([math.log(value) for value in sound])))
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """The standard deviation of normal noise, by the median of absolute deviations; NaN of nothing."""
+    centre = median(values or [math.nan])
+    return 1.4826 * median([abs(value - centre) for value in values] or [math.nan])
 
 
 def _main(batch: Any) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sismo.errors import UsageError
 from sismo.probes import step
 from sismo.probes.frames import visited
 from sismo.probes.step import LossFn
@@ -42,7 +43,8 @@ class Initialisation:
     """The layers of a model in the order in which they run.
 
     Attributes:
-        layers: modules with weights. first_off: the first one whose activation is ``FACTOR`` times too large or small; None for none.
+        layers: modules with weights. first_off: the first one whose activation is ``FACTOR`` times too large or small; None for none. An
+            embedding is never too small: PyTorch fills it from N(0, 1), and transformers from N(0, 0.02²) on purpose (GPT-2).
         dies: whether the gradient of the first layer is under a thousandth of that of the last; not where the first is frozen.
         reset: share of the weights that could be initialised anew; under a half nothing is said.
     """
@@ -93,7 +95,8 @@ class Initialisation:
 def initialisation(model: nn.Module, batch: Any, loss_fn: LossFn) -> Initialisation:
     """Runs a batch through the model as it is and once more freshly initialised, and compares layer by layer.
 
-    Meant for a model before training; one that has trained may be far from its beginning for good reasons. It is left as it was.
+    Meant for a model before training; one that has trained may be far from its beginning for good reasons. It is left as it was. Raises
+    ``UsageError`` for activations that are NaN.
     """
     with untouched(model) as loan:
         own = _measured(model, batch, loss_fn)
@@ -104,7 +107,10 @@ def initialisation(model: nn.Module, batch: Any, loss_fn: LossFn) -> Initialisat
         Layer(name, activation, gradient, _ratio(activation, fresh[name][0]), _ratio(gradient, fresh[name][1]))
         for name, (activation, gradient) in own.items()
     )
-    off = next((one for one in layers if not 1 / FACTOR < one.activation_ratio < FACTOR), None) if reset >= 0.5 else None
+    lost = next((one.name for one in layers if math.isnan(one.activation)), None)
+    if lost is not None:
+        raise UsageError(f"the activations of {lost} are NaN on this batch, which is no matter of size: sismo probe nan says where from")
+    off = next((one for one in layers if _off(one, model.get_submodule(one.name))), None) if reset >= 0.5 else None
     dies = bool(layers) and layers[0].gradient < _DEAD * layers[-1].gradient
     return Initialisation(layers, off, dies, reset)
 
@@ -135,6 +141,11 @@ def _reset(model: nn.Module) -> float:
             again()
             done += sum(parameter.numel() for parameter in module.parameters(recurse=False))
     return done / max(1, sum(parameter.numel() for parameter in model.parameters()))
+
+
+def _off(layer: Layer, module: nn.Module) -> bool:
+    small = layer.activation_ratio < 1 / FACTOR and not isinstance(module, nn.Embedding)
+    return small or layer.activation_ratio > FACTOR
 
 
 def _ratio(one: float, other: float) -> float:
