@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sismo.incident.prescribe import probe_command, start
+from sismo.incident.prescribe import OF_A_STEP, probe_command, start
 from sismo.incident.types import Gap, Prescription, Root, Verification
 from sismo.incident.weighing import Bench
 from sismo.postmortem import LIKELY, SURE, PostMortem, Text
@@ -10,7 +10,7 @@ from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
 from sismo.signals.types import Observation
 from sismo.tree.catalogue import remedies
-from sismo.tree.remedy import Remedy
+from sismo.tree.remedy import Kind, Remedy
 from sismo.tree.types import Diagnosis, Finding
 
 _DIAGNOSE = "sismo diagnose NEW_RUN"
@@ -69,7 +69,9 @@ def verification(run: Run, healthy: bool | None, subject: Finding | None, prescr
         expect = Text("It tells which it is. If it is {id}: {expect}", {"id": subject.cause.id, "expect": Text(remedy.expect)})
         return Verification(refused.how, expect, Text("at once: one look, or one step"), _decides(run, subject, remedy))
     begin = start(run, subject, remedy)
-    if begin is None:
+    if healthy:
+        rerun = Text("Nothing has to be run again; a new run shows whether the change did what it should.")
+    elif begin is None:
         rerun = Text("Nothing has to be trained: look again after the change.")
     else:
         rerun = Text("{start} Change nothing else; keep the seed and the order of the data.", {"start": begin.said})
@@ -89,9 +91,15 @@ def _decides(run: Run, subject: Finding, remedy: Remedy) -> Text:
 def _check(run: Run, subject: Finding, remedy: Remedy) -> Text:
     """The command that shows whether it worked: an experiment with the changed code where there is one, else the next verdict."""
     command = probe_command(run, subject, remedy)
-    if command:
+    if command and _looks_at_the_code(remedy):
         return Text("{command} ends with 0: it finds nothing with the changed code.", {"command": command})
     return Text("{command} does not name {id}.", {"command": _DIAGNOSE, "id": subject.cause.id})
+
+
+def _looks_at_the_code(remedy: Remedy) -> bool:
+    """Whether an experiment sees the change: one on a batch that was kept sees neither other data nor another precision in the loop."""
+    kept = remedy.probe == "batch" or (remedy.skip and remedy.probe in OF_A_STEP)
+    return remedy.kind is not Kind.RECIPE and not kept
 
 
 def _within(run: Run, subject: Finding, steps: int) -> Text:

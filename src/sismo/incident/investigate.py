@@ -29,13 +29,12 @@ def investigate(run: Run, limits: Preset, panel_of: PanelOf) -> Incident:
     bench = Bench(run, seen, detectors, panel_of)
     subject = subject_of(diagnosis)
     onset = subject.step if subject else _lost(run)
-    seen_in = [observation.channel for observation in subject.evidence] if subject else []
     weighed = hypotheses(diagnosis, subject, bench)
     prescription = prescribe(run, diagnosis)
     return Incident(
         document=document,
         onset=onset,
-        pictures=pictures(run, onset, seen_in, panel_of) if subject or onset is not None else [],
+        pictures=pictures(run, onset, subject.evidence if subject else (), panel_of) if subject or onset is not None else [],
         symptoms=symptoms(run, onset),
         hypotheses=weighed,
         bearings=bearings(subject, weighed, bench),

@@ -17,6 +17,9 @@ from sismo.tree.proof import first_action, proved_by
 from sismo.tree.remedy import Kind, Remedy, Restart
 from sismo.tree.types import Diagnosis, Finding
 
+OF_A_STEP = ("nan", "replay", "batch")
+"""Probes of one step and its batch; the others look at the model, the loop or the data."""
+
 
 def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
     """The prescription for a run. It is refused where the verdict is not sure enough to act on."""
@@ -164,5 +167,5 @@ def probe_command(run: Run, finding: Finding, remedy: Remedy) -> str:
     if not remedy.probe or remedy.kind is Kind.NOTHING:
         return ""
     recorded = f" --run {run.path}" if run.header.source == "sismo-run" else ""
-    step = f" --step {finding.step}" if finding.step is not None and remedy.probe in ("nan", "replay", "batch") else ""
+    step = f" --step {finding.step}" if finding.step is not None and remedy.probe in OF_A_STEP else ""
     return f"sismo probe {remedy.probe} --entry YOUR.MODULE:build{recorded}{step}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ _AFTER = 5
 """Rows whose median is the level after."""
 HORIZON = {"step": 50, "epoch": 5}
 """How long after the onset a spike has to have recovered (stability tree, S2.Q2), by what steps count."""
+_JUMP = 0.1
+"""Share by which two rows of the learning rate have to differ for both to be told: a schedule moves by less."""
 _BACK = 3.0
 """Deviations of the noise before within which the loss is back at its level."""
 
@@ -112,9 +115,22 @@ def _after(scene: Scene, loss: Series, smoothed: float | None, rows: np.ndarray)
         return Symptom(name, Text("{value:.4g}", numbers))
     bar = smoothed + _BACK * noise(rows)
     if value > bar:
-        return Symptom(name, Text("did not recover: {value:.4g}, {before:.4g} before", numbers))
+        back = _back(loss, scene.end, bar)
+        if back is None:
+            return Symptom(name, Text("did not recover: {value:.4g}, {before:.4g} before", numbers))
+        numbers |= {"back": back, "unit": scene.run.header.step_unit}
+        return Symptom(name, Text("did not recover by then: {value:.4g}, {before:.4g} before; back from {unit} {back} on", numbers))
     rose = loss.values[(loss.steps >= scene.onset) & (loss.steps <= scene.end)] > bar
     return Symptom(name, Text("{value:.4g}: recovered" if rose.any() else "{value:.4g}", numbers))
+
+
+def _back(loss: Series, after: int, bar: float) -> int | None:
+    """The first step past one from which as many rows as the level after is made of are under a bar; None where it never is."""
+    later = loss.steps > after
+    under = (loss.values[later] <= bar).astype(np.int64)
+    runs = np.convolve(under, np.ones(_AFTER, dtype=np.int64), "valid") if under.size >= _AFTER else np.zeros(0)
+    found = np.flatnonzero(runs == _AFTER)
+    return int(loss.steps[later][found[0]]) if found.size else None
 
 
 def _validation(scene: Scene) -> Iterator[Symptom]:
@@ -166,8 +182,12 @@ def _rate(scene: Scene) -> Iterator[Symptom]:
         yield _missing(name, LR)
         return
     value, peak = float(clean.values[max(at, 0)]), float(clean.values.max())
-    share = value / peak if peak > 0 else 0.0
-    yield Symptom(name, Text("{value:.4g}, {share:.0%} of its peak", {"value": value, "share": share}))
+    numbers = {"value": value, "share": value / peak if peak > 0 else 0.0, "before": float(clean.values[max(at - 1, 0)])}
+    jumped = not math.isclose(value, numbers["before"], rel_tol=_JUMP)
+    if jumped:
+        yield Symptom(name, Text("{value:.4g}, {before:.4g} in the row before, {share:.0%} of its peak", numbers))
+    else:
+        yield Symptom(name, Text("{value:.4g}, {share:.0%} of its peak", numbers))
 
 
 def _precision(scene: Scene) -> Iterator[Symptom]:
@@ -195,7 +215,7 @@ def _batch(scene: Scene) -> Iterator[Symptom]:
     elif prints:
         yield Symptom(name, Text("fingerprint {print}", {"print": prints[0]}))
     else:
-        how = Text("hand the recorder the ids of its samples: rec.step(loss, ids=batch_ids)")
+        how = Text("hand sismo.Recorder the ids of the samples: rec.step(loss, ids=batch_ids)")
         yield Symptom(name, None, Gap(Text("the batch of that step"), how))
     yield from _tokens(scene)
 

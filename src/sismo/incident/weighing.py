@@ -62,8 +62,11 @@ class Bench:
 
 
 def hypotheses(diagnosis: Diagnosis, subject: Finding | None, bench: Bench) -> list[Hypothesis]:
-    """Every cause that is named, in its rank; then those that were considered beside the subject and fell."""
-    named = [_named(finding, bench) for finding in diagnosis.findings if finding.cause.family != _NO_HYPOTHESIS]
+    """Every cause that is named, in its rank; then those that were considered beside the subject and fell.
+
+    A note explains no failure, unless it follows from what does.
+    """
+    named = [_named(finding, bench) for finding in diagnosis.findings if _explains(finding, subject)]
     known = {finding.cause.id for finding in diagnosis.findings}
     return [*named, *(_fallen(cause, bench) for cause in (_rivals(subject, known, bench) if subject else ()))]
 
@@ -99,9 +102,16 @@ def undecided(first: Finding | None, bench: Bench) -> list[Gap]:
     return list(found.values())[:_GAPS]
 
 
+def _explains(finding: Finding, subject: Finding | None) -> bool:
+    of_the_run = finding.cause.family != _NO_HYPOTHESIS
+    return of_the_run and (subject is None or finding.severity.rank >= min(subject.severity.rank, 1) or bool(finding.consequence_of))
+
+
 def _ruled_out(cause: Cause, bench: Bench) -> bool:
-    """Whether something speaks against it outright; that none of its signs is there may be for want of looking."""
-    return bool(bench.are(cause.vetoes, State.PRESENT) or bench.are(cause.needs, State.ABSENT))
+    """Whether something speaks against it outright, or all of its signs were looked for and none is there."""
+    signs = cause.needs_any
+    none = bool(signs) and len(bench.are(signs, State.ABSENT)) == len(signs)
+    return none or bool(bench.are(cause.vetoes, State.PRESENT) or bench.are(cause.needs, State.ABSENT))
 
 
 def _bearing(signal: str, first: Cause, rivals: Sequence[Cause], bench: Bench) -> Bearing | None:

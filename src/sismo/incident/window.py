@@ -10,6 +10,7 @@ from sismo.incident.types import Picture
 from sismo.postmortem import Text
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run, Series
+from sismo.signals.types import Observation
 
 _ROWS = 100
 """Rows of the loss on each side of the onset."""
@@ -19,10 +20,10 @@ _PICTURES = 6
 _ALWAYS = (("loss/train", "loss/val"), ("grad_norm/pre", "grad_norm/post"), ("lr",))
 
 
-def pictures(run: Run, onset: int | None, seen_in: Sequence[str], panel_of: Callable[[str], Text | None]) -> list[Picture]:
+def pictures(run: Run, onset: int | None, seen: Sequence[Observation], panel_of: Callable[[str], Text | None]) -> list[Picture]:
     """Loss, gradient norm and learning rate, then the other channels that the evidence was seen in, all over the same steps."""
-    low, high = span(run, onset)
-    evidence = [channel for channel in seen_in if channel in run.series]
+    low, high = span(run, onset, max((one.start for one in seen if one.start is not None), default=None))
+    evidence = [one.channel for one in seen if one.channel in run.series]
     families = [*_ALWAYS, *dict.fromkeys((channel.partition("/")[0],) for channel in evidence if not _is_drawn(channel))]
     found: list[Picture] = []
     for wanted in families:
@@ -34,8 +35,11 @@ def pictures(run: Run, onset: int | None, seen_in: Sequence[str], panel_of: Call
     return found[:_PICTURES]
 
 
-def span(run: Run, onset: int | None) -> tuple[int, int]:
-    """First and last step that are drawn: ``_ROWS`` of the loss on both sides, or the whole run where there is no onset."""
+def span(run: Run, onset: int | None, seen: int | None = None) -> tuple[int, int]:
+    """First and last step that are drawn: ``_ROWS`` of the loss on both sides, or the whole run where there is no onset.
+
+    What is wrong from the first row on may show late: then it goes to ``_ROWS`` past the step at which the last sign of it was ``seen``.
+    """
     loss = run.get(LOSS_TRAIN)
     series = loss if loss is not None and len(loss) else max(run.series.values(), key=len, default=None)
     if series is None or not len(series):
@@ -43,7 +47,8 @@ def span(run: Run, onset: int | None) -> tuple[int, int]:
     if onset is None:
         return int(series.steps[0]), int(series.steps[-1])
     at = int(np.searchsorted(series.steps, onset))
-    low, high = int(series.steps[max(0, at - _ROWS)]), int(series.steps[min(len(series) - 1, at + _ROWS)])
+    until = int(np.searchsorted(series.steps, seen)) if at == 0 and seen is not None else at
+    low, high = int(series.steps[max(0, at - _ROWS)]), int(series.steps[min(len(series) - 1, until + _ROWS)])
     return min(low, onset), max(high, onset)
 
 

@@ -152,3 +152,13 @@ def test_what_is_bad_from_the_first_row_on_is_begun_again_and_no_batch_is_left_o
     assert asked.start is not None
     assert "from step 0" in str(asked.start.said)
     assert asked.skip is None
+
+
+def test_a_batch_that_is_left_out_is_verified_by_the_next_verdict() -> None:
+    """The probe would be given the same bad batch once more, and finds it in whatever code."""
+    from sismo.dashboard.registry import panel_of
+    from sismo.incident.investigate import investigate
+    from sismo.signals.presets import preset
+
+    found = investigate(lost_to_a_batch(300, *events(249)), preset("robust"), panel_of)
+    assert str(found.verification.check) == "sismo diagnose NEW_RUN does not name nonfinite-input."

@@ -31,6 +31,22 @@ def of(run: Run) -> Incident:
     return investigate(run, preset("robust"), panel_of)
 
 
+def test_a_note_is_no_explanation_of_what_broke() -> None:
+    """The loss that is lost to a mask still falls at the end of the log: true, and nothing that could be the cause."""
+    found = of(too_good(PROOF))
+    named = {one.id for one in found.hypotheses if one.confidence is not None}
+    notes = {one.id for one in found.document.causes if one.severity == "note" and not one.consequence_of}
+    assert named
+    assert not named & notes
+
+
+def test_what_is_wrong_from_the_start_is_drawn_to_where_it_shows() -> None:
+    found = of(too_good(PROOF))
+    shown = max(one.start for one in found.document.causes[0].evidence if one.start is not None)
+    assert found.onset == 0
+    assert all(picture.span[0] == 0 and picture.span[1] >= min(shown + 100, 399) for picture in found.pictures)
+
+
 def test_before_the_proof_the_experiment_is_asked_for() -> None:
     found = of(too_good())
     assert "sismo probe causal" in str(found.verification.check)
@@ -66,7 +82,9 @@ def test_every_remedy_is_verified_by_a_command(cause: str) -> None:
     finding = Finding(causes()[cause], Severity.BROKEN, 100, 0.9, (), (), (), ())
     diagnosis = Diagnosis((finding,), (), False, True)
     check = str(verification(run, False, finding, prescribe(run, diagnosis)).check)
-    assert check.startswith(f"sismo probe {remedies()[cause].probe}" if remedies()[cause].probe else "sismo diagnose")
+    assert check.startswith((f"sismo probe {remedies()[cause].probe or 'none'}", "sismo diagnose NEW_RUN"))
+    if cause in ("causal-mask-broken", "log-of-zero", "init-too-large", "hardware-fault"):
+        assert check.startswith("sismo probe")
 
 
 def test_a_diagnosis_after_the_proof_asks_for_the_cure_names_the_module_and_dates_it_from_the_start() -> None:

@@ -31,9 +31,9 @@ def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
             return absent(probe=probe)
         # What is in the code has been there since the run began, whenever it was asked for.
         start = view.first_step if probe in _OF_THE_CODE else last.step
-        where = str(last.data.get("where", ""))
+        where = str(last.data.get("where") or "") or None
         # Outside of any module the phase says more than the name of the operation, which the sentence names by itself.
-        place = str(last.data.get("module") or last.data.get("phase") or where)
+        place = last.data.get("module") or last.data.get("phase") or where
         return present(start, where=where, place=place, probe=probe)
 
     return look
@@ -52,8 +52,8 @@ DETECTORS = (
     Detector("labels-are-the-inputs", ("events.probe",), _event("causality", "labels", "in-input"), "the labels equal the inputs at the same place, and nobody shifts them", "the labels are not the inputs", _CAUSAL),
     Detector("eval-differs-twice", ("events.probe",), _event("evaluation", "eval_twice", "differs"), "the same batch evaluated twice gives two results", "evaluating twice gives one result", _FLOW),
     Detector("training-flag-false", ("events.probe",), _event("training mode", "training_mode", "off"), "the model trains with model.training = False", "the model trains in training mode", "sismo probe flow with a loop: whether the model trains in training mode"),
-    Detector("initialisation-large", ("events.probe",), _event("initialisation", "init", "large"), "the activations of {where} are far larger than those of a fresh initialisation", "activations are not larger than those of a fresh initialisation", _INIT),
-    Detector("initialisation-small", ("events.probe",), _event("initialisation", "init", "small"), "the activations of {where} are far smaller than those of a fresh initialisation", "activations are not smaller than those of a fresh initialisation", _INIT),
+    Detector("initialisation-large", ("events.probe",), _event("initialisation", "init", "large"), "the activations of layer {where} are far larger than those of a fresh initialisation", "activations are not larger than those of a fresh initialisation", _INIT),
+    Detector("initialisation-small", ("events.probe",), _event("initialisation", "init", "small"), "the activations of layer {where} are far smaller than those of a fresh initialisation", "activations are not smaller than those of a fresh initialisation", _INIT),
     Detector("gradient-cut-off", ("events.probe",), _event("flow", "flow", "cut-off"), "trained parameters get no gradient, {where} first", "the gradient reaches every trained parameter", _FLOW),
     Detector("weights-not-held", ("events.probe",), _event("flow", "held", "no"), "trained parameters are in no optimizer", "an optimizer holds every trained parameter", _FLOW),
     Detector("step-changes-nothing", ("events.probe",), _event("flow", "update", "nothing"), "a step leaves parameters as they are that have a gradient and an optimizer", "a step changes what it should", _FLOW),
@@ -70,7 +70,7 @@ DETECTORS = (
     Detector("origin-is-backward", ("events.probe",), _event("NaN-origin", "op", "backward"), "the forward pass is clean, the backward pass of {where} is not", "the origin is not in a backward pass", _NAN),
     Detector("origin-is-attention-mask", ("events.probe",), _event("NaN-origin", "op", "attention"), "the first non-finite output is an attention softmax, in {place}", "the origin is not an attention softmax", _NAN),
     Detector("origin-is-weight", ("events.probe",), _event("NaN-origin", "op", "weight"), "the weight {where} is non-finite before any operation", "the weights are finite", _NAN),
-    Detector("origin-is-input", ("events.probe",), _event("NaN-origin", "op", "input"), "the input batch itself is not finite", "the input batch is finite", _NAN),
+    Detector("origin-is-input", ("events.probe",), _event("NaN-origin", "op", "input"), "the input batch itself is not finite ({where})", "the input batch is finite", _NAN),
     Detector("inputs-proved-finite", ("events.probe",), _event("NaN-origin", "inputs", "finite"), "the batch of the step was looked at, and is finite", "the batch of the step is not finite", _NAN),
     Detector("origin-is-embedding-gradient", ("events.probe",), _event("NaN-origin", "op", "embedding-gradient"), "the gradient of the embedding overflows first", "the embedding's gradient is not first", _NAN),
     Detector("origin-is-half-overflow", ("events.probe",), _event("NaN-origin", "op", "half-overflow"), "the result of {where} does not fit into fp16", "the origin is no overflow of fp16", _NAN),

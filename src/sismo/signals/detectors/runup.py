@@ -128,13 +128,14 @@ def _calm(view: View) -> Observation:
 
 
 def _unseen(strength: float, *families: str) -> Callable[[View], Observation]:
-    """An abrupt NaN to the end of a log that says nothing of what else may have made it."""
+    """An abrupt NaN to the end of a log that says nothing of what else may have made it, and no probe does either."""
 
     def look(view: View) -> Observation:
         calm, loss = _calm(view), view.series(LOSS_TRAIN)
         if calm.start is None or loss is None:
             return calm
-        seen = any(channel.partition("/")[0] in families or channel in families for channel in view.channels)
+        found = any(event.kind == "probe" and event.data.get("origin") == "found" for event in view.events)
+        seen = found or any(channel.partition("/")[0] in families or channel in families for channel in view.channels)
         at = failure(loss.values)
         forever = at is not None and bool(np.all(~np.isfinite(loss.values[at:]))) and bool(np.isnan(loss.values[at]))
         return present(calm.start, strength=strength * calm.strength, channel=LOSS_TRAIN) if forever and not seen else absent(LOSS_TRAIN)
