@@ -16,6 +16,8 @@ from sismo.sources.numbers import value_of
 
 EPOCH_LENGTH_KEY = "@batches"
 """Column in which a line reader puts the stated number of batches in an epoch."""
+COUNT_KEY = "@counter"
+"""Column in which a line reader puts a counter that lines do not name: within an epoch under its heading, else of the run if it rises."""
 BAR_KEY = "@bar"
 """Column in which a line reader puts the count of a progress bar that stood before a row without a step."""
 RESTARTS = 0.8
@@ -52,21 +54,17 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
     roles = _by_role(table.columns)
     total = _planned(table.columns, roles)
     epoch_key = next(iter(roles["epoch"]), "")
-    key = step_key or _best(table.columns, roles["step"], anchor) or _best(table.columns, roles["batch"] if epoch_key else [], anchor)
+    key = step_key or _best(table.columns, roles["step"], anchor) or _best(table.columns, roles["batch"], anchor)
     if key:
+        within = key in roles["batch"]
         step = _of_training(_whole(table.columns[key]), anchor)
         if np.isfinite(step).any():
             if (
                 epoch_key
-                and (
-                    joined := _joined(
-                        step, _filled(table.columns[epoch_key]), table.columns.get(EPOCH_LENGTH_KEY), meaning(key).role == "batch"
-                    )
-                )
-                is not None
+                and (joined := _joined(step, _filled(table.columns[epoch_key]), table.columns.get(EPOCH_LENGTH_KEY), within)) is not None
             ):
                 return Axis(joined, False, "step", anchor, (key, epoch_key), None)
-            if meaning(key).role == "step" or step_key:
+            if not within or step_key or _goes_on(step[anchor], named=key != COUNT_KEY or EPOCH_LENGTH_KEY in table.columns):
                 return Axis(step, False, "step", anchor, (key,), total)
     if BAR_KEY in table.columns and (bar := _bar(table.columns[BAR_KEY], anchor)) is not None:
         return Axis(
@@ -103,6 +101,8 @@ def _by_role(columns: Mapping[str, Column]) -> dict[str, list[str]]:
             roles[what.role].append(key)
     for keys in roles.values():
         keys.sort(key=lambda key: meaning(key).rank)
+    if COUNT_KEY in columns:
+        roles["batch"].append(COUNT_KEY)
     return roles
 
 
@@ -121,6 +121,15 @@ def _counts_up(column: Column) -> bool:
     """Whether it moves at all; a ``steps: 100`` that stays the same on every row counts nothing."""
     values = column.values[column.present]
     return values.size < 3 or bool(np.any(values != values[0]))
+
+
+def _goes_on(step: NDArray[np.float64], *, named: bool) -> bool:
+    """Whether a counter of batches counts through the whole run: it never falls back. A bare number has to rise evenly, too."""
+    known = step[np.isfinite(step)]
+    rises = np.diff(known)
+    if known.size < max(3, 0.9 * step.size) or not bool(np.all(rises > 0)):
+        return False
+    return named or int(np.count_nonzero(rises == median(rises))) > 0.5 * rises.size
 
 
 def _whole(column: Column) -> NDArray[np.float64]:

@@ -167,6 +167,7 @@ def is_loss(key: str) -> bool:
 
 
 def _axis(name: str) -> Meaning | None:
+    name = name.removeprefix("at_")
     if name in STEP_KEYS:
         return Meaning("step", rank=STEP_KEYS.index(name))
     if name in EPOCH_KEYS:

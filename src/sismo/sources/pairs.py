@@ -10,6 +10,7 @@ from sismo.sources.axis import EPOCH_LENGTH_KEY
 from sismo.sources.cells import Cell, group_cell
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.numbers import NUMBER, number
+from sismo.sources.places import counter, loss_after
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
 _VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)")
@@ -61,9 +62,10 @@ def pair_cells(line: str) -> tuple[Cell, ...]:
     ``iter: 10/47`` beside an epoch gives the length of the epoch; alone it gives the planned steps.
     """
     start = _after_stamp(line)
-    row: dict[str, Cell] = {}
+    said, behind = loss_after(line, start)
+    row = {cell.key: cell for cell in said}
     totals: dict[str, Cell] = {}
-    for cell, out_of in find_cells(line, start):
+    for cell, out_of in find_cells(line, behind):
         if cell.key in row:
             continue
         row[cell.key] = cell
@@ -83,6 +85,8 @@ def pair_cells(line: str) -> tuple[Cell, ...]:
     has_epoch = any(meaning(key).role == "epoch" for key in row)
     if has_epoch and not any(meaning(key).role in ("step", "batch") for key in row) and (samples := _SAMPLES.search(line, start)):
         row |= {key: cell for key, group in (("batch", 1), (EPOCH_LENGTH_KEY, 2)) for cell in group_cell(key, samples, group)}
+    if not any(meaning(key).role in _AXES for key in row) and any(map(is_loss, row)):
+        row |= {cell.key: cell for cell in counter(line, start)}
     for key, out_of in totals.items():
         if meaning(key).role in ("step", "batch"):
             total = EPOCH_LENGTH_KEY if has_epoch else "total_steps"

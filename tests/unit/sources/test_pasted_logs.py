@@ -179,3 +179,66 @@ def test_the_last_words_of_a_trainer_that_does_not_log_the_row(line: str, tmp_pa
 def test_a_lost_mean_of_the_loss_is_not_called_a_metric(tmp_path: Path) -> None:
     run = read(tmp_path, "".join(f"Epoch {e}: loss=2.5 acc=0.1\nMean Training loss : nan\n" for e in (1, 2)))
     assert "metric-nan-only" not in [note.code for note in run.notes]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[{step}/6000] loss: {loss}, lr: 0.001\n",
+        "{step}/6000 loss: {loss} acc: 0.5\n",
+        "Training [>>>       ] {step}/6000, loss={loss}, lr=2.0e-04\n",
+        "loss: {loss}  [{step:5d}/60000]\n",
+        "2024-01-02 03:04:05 ({step}/6000) loss: {loss}\n",
+        "{step}: loss {loss}\n",
+        "{step:06d} | loss {loss} | lr 0.001\n",
+        "{step} [D loss: {loss}, acc.: 50.00%]\n",
+        "batch {step}/6000 loss={loss}\n",
+        "Loss after {step} steps: {loss}\n",
+        "Training loss (for one batch) at step {step}: {loss}\n",
+        "Average loss: {loss} at step {step}\n",
+    ],
+)
+def test_a_counter_without_a_name_is_the_step_where_it_goes_on(line: str, tmp_path: Path) -> None:
+    losses = {150: 2.5, 300: 2.25, 450: 2.125}
+    run = read(tmp_path, "".join(line.format(step=step, loss=loss) for step, loss in losses.items()))
+    assert points(run, "loss/train") == losses
+
+
+@pytest.mark.parametrize("line", ["loss: {loss}  [{batch:3d}/400]\n", "batch {batch} loss: {loss}\n", "[{batch}/400] loss: {loss}\n"])
+def test_a_counter_under_the_heading_of_an_epoch_is_one_within_it(line: str, tmp_path: Path) -> None:
+    epochs = ["".join(line.format(batch=batch, loss=4.5 - epoch - batch / 800) for batch in (200, 400)) for epoch in (1, 2)]
+    run = read(tmp_path, f"Epoch 1\n-------\n{epochs[0]}Epoch 2\n-------\n{epochs[1]}")
+    assert points(run, "loss/train") == {200: 3.25, 400: 3.0, 600: 2.25, 800: 2.0}
+
+
+def test_the_epoch_and_batch_of_a_tutorial_are_told_apart(tmp_path: Path) -> None:
+    text = "".join(f"[{epoch}, {batch:5d}] loss: {4.5 - epoch - batch / 800}\n" for epoch in (1, 2) for batch in (200, 400))
+    assert points(read(tmp_path, text), "loss/train") == {200: 3.25, 400: 3.0, 600: 2.25, 800: 2.0}
+
+
+def test_a_bare_number_that_does_not_rise_evenly_is_no_step(tmp_path: Path) -> None:
+    run = read(tmp_path, "".join(f"{number} loss {loss}\n" for number, loss in [(3, 2.5), (40, 2.25), (41, 2.125), (97, 2.0)]))
+    assert points(run, "loss/train") == {1: 2.5, 2: 2.25, 3: 2.125, 4: 2.0}
+
+
+def test_a_bar_over_all_epochs_counts_the_steps_of_the_run(tmp_path: Path) -> None:
+    bar = "steps:   1%|#         | {count}/2700 [00:50<1:06:54,  1.24s/it, avr_loss=nan]\n"
+    run = read(tmp_path, "".join(f"epoch {epoch}/60\n{bar.format(count=45 * epoch)}" for epoch in (1, 2, 3)))
+    assert run.series["loss/train"].steps.tolist() == [45, 90, 135]
+    assert first_cause(run) == "lost-before-log"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "20-01-02 03:04:05.678 - INFO: [epoch:  4, iter: {step:7,d}, lr:(1.000e-04,)] l_pix: {loss:.4e} l_d_real: 1.5000e-01 D_real: 1.9e+01\n",
+        "2022-01-02 03:04:05,678 INFO: [Model..][epoch:  4, iter: {step:7,d}, lr:(1.000e-04,)] [eta: 2 days, 0:29:59, time (data): 0.651 (0.002)] l_pix: {loss:.4e} l_d_real: 1.5000e-01\n",
+        "20-01-02 03:04:05.678 - INFO: <epoch:  4, iter: {step:7,d}, lr:1.000e-04> l_pix: {loss:.4e} l_d_real: 1.5000e-01\n",
+    ],
+)
+def test_lines_of_basicsr_are_read(line: str, tmp_path: Path) -> None:
+    run = read(tmp_path, "".join(line.format(step=step, loss=loss) for step, loss in [(900, 0.0625), (1000, 0.05)]))
+    assert points(run, "loss_term/pix") == {900: 0.0625, 1000: 0.05}
+    assert points(run, "loss_term/d_real") == {900: 0.15, 1000: 0.15}
+    assert points(run, "lr/0") == {900: 0.0001, 1000: 0.0001}
+    assert not any("eta" in name for name in run.series)

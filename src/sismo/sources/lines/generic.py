@@ -12,7 +12,8 @@ from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import pair_cells, without_stamp
 
 _LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
-_AXES = frozenset({"step", "epoch", "batch"})
+_COUNTERS = frozenset({"step", "epoch"})
+_AXES = _COUNTERS | {"batch"}
 _HEADING = re.compile(r"^\W*epoch[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
 _EPOCH, _WEAK, _BESIDE = "epoch", "weak", "beside"
 _CODE_START = re.compile(r"\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)")
@@ -22,12 +23,12 @@ ONE_OFF_ROWS = 5
 
 
 def cells(line: str) -> Sequence[Cell]:
-    """A loss with its step, epoch or batch beside it."""
+    """A loss with its step or epoch beside it; a batch may be one of the epoch above."""
     if _is_code(line):
         return ()
     found = pair_cells(line)
     roles = {meaning(cell.key).role for cell in found}
-    return found if roles & _LOSSES and roles & _AXES else ()
+    return found if roles & _LOSSES and roles & _COUNTERS else ()
 
 
 def parse(line: str) -> Parsed | None:

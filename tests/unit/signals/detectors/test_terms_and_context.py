@@ -121,3 +121,9 @@ def test_a_short_run_up_below_zero_is_seen_as_well() -> None:
 def test_adversarial_terms_of_one_size_are_no_alarm() -> None:
     made = run(loss=level(400, 1.4, 0.2), more={"loss_term/G": level(400, 0.7, 0.2), "loss_term/D": level(400, 0.7, 0.2)}, objective="gan")
     assert alarms(made) == []
+
+
+def test_the_losses_of_two_networks_need_no_balance() -> None:
+    sizes = {"loss_term/g_fea": level(400, 0.9), "loss_term/d_real": level(400, 2e-5, 1e-6)}
+    assert state(run(loss=CALM, more=sizes), "terms-out-of-balance") is State.PRESENT
+    assert state(run(loss=CALM, more=sizes, objective="gan"), "terms-out-of-balance") is State.UNKNOWN
