@@ -11,6 +11,7 @@ from sismo.signals.types import Detector, Observation, State
 from sismo.tree.catalogue import causes
 from sismo.tree.proof import proved_by
 from sismo.tree.types import Cause, Diagnosis, Finding
+from sismo.tree.walk import LOST
 
 PanelOf = Callable[[str], Text | None]
 """The panel that draws a channel, as a sentence; None where none does."""
@@ -21,6 +22,8 @@ _BEARINGS = 8
 _GAPS = 4
 _NO_HYPOTHESIS = "log"
 """Family of causes that say something of the log, and nothing of the run."""
+_LOST_LOSS = "non-finite"
+"""Family of causes of a loss that stops being a number: nobody takes them for what broke a run whose loss never did."""
 
 
 class Bench:
@@ -172,10 +175,18 @@ def _why_not(cause: Cause, bench: Bench) -> str:
 
 
 def _rivals(first: Finding, known: set[str], bench: Bench) -> list[Cause]:
-    """Causes that could be taken for the first one and are not named, the nearest first, and of those the ones that are ruled out."""
-    others = [cause for cause in causes().values() if cause.id not in known and cause.family != _NO_HYPOTHESIS]
+    """Causes that could be taken for the first one and are not named: the nearest, of those its kin, of those the ones ruled out, first."""
+    left_out = {_NO_HYPOTHESIS}
+    if bench.are([LOST], State.ABSENT) and first.cause.family != _LOST_LOSS:
+        left_out.add(_LOST_LOSS)
+    others = [cause for cause in causes().values() if cause.id not in known and cause.family not in left_out]
     near = [(distance, cause) for cause in others if (distance := _distance(first, cause)) is not None]
-    return [cause for _, cause in sorted(near, key=lambda pair: (pair[0], not _ruled_out(pair[1], bench)))][:_RIVALS]
+
+    def order(pair: tuple[int, Cause]) -> tuple[int, bool, bool]:
+        distance, cause = pair
+        return (distance, cause.family != first.cause.family, not _ruled_out(cause, bench))
+
+    return [cause for _, cause in sorted(near, key=order)][:_RIVALS]
 
 
 def _distance(first: Finding, other: Cause) -> int | None:

@@ -102,3 +102,16 @@ def test_no_cause_asks_twice_for_the_same() -> None:
     for cause in causes().values():
         asked = [cause.first_action, *cause.fixes, cause.confirm]
         assert len(set(asked)) == len(asked), cause.id
+
+
+def test_what_is_considered_beside_a_jump_are_other_jumps_and_no_lost_loss() -> None:
+    """The alternatives to targets that went wrong are what else makes a loss jump; a loss that stays finite has no NaN to explain."""
+    loss = 3.0 + 0.02 * np.random.default_rng(0).standard_normal(400)
+    loss[250:] += 3.0
+    found = of(made(loss=loss, norm=np.full(400, 1.0), lr=np.full(400, 1e-3), dtype="fp32"))
+    named = [one.id for one in found.hypotheses if one.confidence is not None]
+    assert {"labels-corrupted", "optimizer-state-corrupted"} & set(named)
+    fallen = [causes()[one.id].family for one in found.hypotheses if one.confidence is None]
+    assert fallen[0] == causes()[named[0]].family
+    assert "non-finite" not in fallen
+    assert not any("scaler" in str(gap.how) for gap in found.undecided)

@@ -296,7 +296,7 @@ DETECTORS = (
     Detector("ratio-is-accumulation", ("header.accumulation",), _factor_is_accumulation, "which is the accumulation factor, {factor}", "the ratio is not the accumulation factor", "say gradient_accumulation_steps in manifest.json"),
     Detector("val-below-train", _BOTH, _val_below_train, "the validation loss lies below the training loss all along ({ratio:.2f}× at the end)", "the validation loss does not lie below the training loss"),
     Detector("train-and-val-near-zero", _BOTH, _both_tiny, "training and validation loss both end near 0 ({train:.3g} and {val:.3g})", "training and validation loss are not both near 0"),
-    Detector("train-and-val-vanish", _BOTH, _both_vanish, "both are under 0.3 % of their start ({train:.3g} and {val:.3g})", "they do not vanish"),
+    Detector("train-and-val-vanish", _BOTH, _both_vanish, "training and validation loss are both under 0.3 % of their start ({train:.3g} and {val:.3g})", "training and validation loss do not vanish"),
     Detector("train-near-zero", (LOSS_TRAIN,), _near_zero, "the training loss falls from {first:.3g} to {last:.3g}", "the training loss does not end near 0"),
     Detector("no-validation", (LOSS_VAL,), _no_val, "no validation loss is logged", "a validation loss is logged"),
     Detector("many-epochs", ("epoch",), _many_epochs, "the run goes through the data {epochs:.3g} times", "{epochs:.3g} epochs"),

@@ -54,8 +54,8 @@ def _norm_nonfinite_once(view: View) -> Observation:
 def _scaled(rule: Callable[[View, ScaleHistory], Observation]) -> Callable[[View], Observation]:
     def look(view: View) -> Observation:
         scale = view.scale()
-        if scale is None:
-            return unknown(LOSS_SCALE)
+        if scale is None:  # numbers of fp32's range need none
+            return absent() if view.header.dtype in ("fp32", "bf16") else unknown(LOSS_SCALE)
         return absent(LOSS_SCALE) if scale.placeholder else rule(view, scale)
 
     return look
