@@ -5,14 +5,17 @@ Kinds of line only translate, as formats do; several occur in one log. A module 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sismo.sources.axis import BAR_KEY
 from sismo.sources.cells import Cell, Parsed, row_of
 from sismo.sources.rows import RowBuilder
-from sismo.sources.template import Template
+from sismo.sources.stanza import Stanza
+from sismo.sources.template import FEW, Template, matches
 
 _KEPT_FOR = 40
 """Lines for which an epoch heading, or a step heading, holds for measurements that name none."""
@@ -50,49 +53,96 @@ class TextLog:
         row = self.rows.add(values)
         self._open_row, self._open_line = (row, self.at_line) if open_row else (-1, -1)
 
+    def add_together(self, columns: Mapping[str, NDArray[np.float64]], count: int) -> None:
+        """Adds so many rows by key, where none is kept for the next one."""
+        rows = np.arange(self.rows.n_rows, self.rows.n_rows + count)
+        self.rows.n_rows += count
+        for key, values in columns.items():
+            self.rows.extend(key, rows, values)
+        self.close()
+
     def fits(self, line: str, template: Template) -> bool:
         """Whether a line is one of this template, and none that it would have to be read together with; then it adds its row."""
         found = template.pattern.fullmatch(line) if self._holds(template) else None
         if found is None:
             return False
+        said = found.groups()
         if template.joins:
-            return self._join(template, found)
+            return self._join(template, said)
         for marker in template.markers:
             marker(line, self)
         if template.settle is not None:
-            template.settle(template.row(found), template.word, self)
-            return True
-        row = self.rows.n_rows
-        self.rows.n_rows += 1
-        if template.bar and self.bar is not None:
-            self.rows.put(row, BAR_KEY, self.bar[0])
-        if template.keep(row, found):
+            template.settle(template.row(said), template.word, self)
+        elif template.keep([self._row_for(template)], [said]):
             template.flush(self.rows)
-        self._open_row, self._open_line = (row, self.at_line) if template.stays_open else (-1, -1)
         return True
 
     def take_run(self, text: str, place: int, template: Template) -> tuple[int, int]:
         """Adds the rows of the lines from a place on that fit a template, as ``fits`` does; how many there are, and where they end."""
         if template.joins or template.markers or not self._holds(template):
             return 0, place
-        found = template.run(text, place)
+        found = matches(template.pattern, text, place)
         count, row = len(found), self.rows.n_rows
         if not count:
             return 0, place
+        said = [one.groups() for one in found]
         if template.settle is not None:
-            for values in template.rows(found):
-                self.at_line += 1
-                template.settle(values, template.word, self)
+            self._settle(template, said)
             return count, found[-1].end()
         self.rows.n_rows += count
         self.at_line += count
         if template.bar and self.bar is not None:
-            for at in range(row, row + count):
-                self.rows.put(at, BAR_KEY, self.bar[0])
-        if template.keep_run(row, found):
+            self.rows.extend(BAR_KEY, np.arange(row, row + count), np.full(count, self.bar[0]))
+        if template.keep(range(row, row + count), said):
             template.flush(self.rows)
         self._open_row, self._open_line = (row + count - 1, self.at_line) if template.stays_open else (-1, -1)
         return count, found[-1].end()
+
+    def _settle(self, template: Template, said: Sequence[Sequence[str]]) -> None:
+        """Settles lines in a row, together where their kind knows how to."""
+        assert template.settle is not None
+        at = 0
+        if template.settle_run is not None and len(said) >= FEW and not self._awaiting:
+            columns = template.columns(said)
+            while at < len(said):
+                settled = template.settle_run(columns, at, template.word, self)
+                at += settled
+                self.at_line += settled
+        for values in template.rows(said[at:]):
+            self.at_line += 1
+            template.settle(values, template.word, self)
+
+    def take_stanza(self, text: str, place: int, stanza: Stanza) -> tuple[int, int]:
+        """The same for the lines that fit a stanza, as often as it comes."""
+        if not all(map(self._holds, stanza.templates)):
+            return 0, place
+        found = matches(stanza.pattern, text, place)
+        if not found:
+            return 0, place
+        parts = [(part, None if part.template.settle is None else part.template.rows(part.said)) for part in stanza.parts(found)]
+        for _ in found:
+            for (template, _, rows), settled in parts:
+                self.at_line += 1
+                if settled is not None and template.settle is not None:
+                    template.settle(next(settled), template.word, self)
+                elif template.joins:
+                    template.joined = self._open_row
+                    rows.append(self._open_row)
+                else:
+                    rows.append(self._row_for(template))
+        for (template, said, rows), settled in parts:
+            if settled is None and template.keep(rows, said):
+                template.flush(self.rows)
+        return len(found) * len(parts), found[-1].end()
+
+    def _row_for(self, template: Template) -> int:
+        """A new row for a line that fits a template, whose cells come later."""
+        row = self.rows.n_rows
+        self.rows.n_rows += 1
+        if template.bar and self.bar is not None:
+            self.rows.put(row, BAR_KEY, self.bar[0])
+        self._open_row, self._open_line = (row, self.at_line) if template.stays_open else (-1, -1)
+        return row
 
     def _holds(self, template: Template) -> bool:
         """Whether lines would be read as those were from which the template was learned."""
@@ -110,12 +160,12 @@ class TextLog:
         self.headings.pop(kind, None)
         self.busy.discard(kind)
 
-    def _join(self, template: Template, found: re.Match[str]) -> bool:
+    def _join(self, template: Template, said: Sequence[str]) -> bool:
         row = self._open_row
         if not self._is_open() or row == template.joined:
             return False
         template.joined = row
-        if template.keep(row, found):
+        if template.keep([row], [said]):
             template.flush(self.rows)
         return True
 
@@ -206,6 +256,7 @@ class Line(NamedTuple):
         under: the numbers of a line that is a row under the names of columns (``TextLog.open_heading``).
         parse, settle: what a line says by itself, and what that means after what stood before it: a bar may be drawn twice, a loss stands
         under a heading. Whatever is parsed is settled, and taken by it. ``settle`` gets the row and the word that were parsed.
+        settle_run: does the same for some of many rows by key, from a place on, in one go; returns for how many, one at least.
         read: adds what any other line says to the log. Returns whether the line was of this kind: False means that no line of this shape
             ever is, None that this one is not here and now.
         bar: rows take the count of the progress bar before them. stays_open: the lines after a row may still add to it.
@@ -224,6 +275,7 @@ class Line(NamedTuple):
     under: Callable[[str, Sequence[str]], Sequence[Cell]] = _no_columns
     parse: Callable[[str], Parsed | None] = _unparsed
     settle: Callable[[dict[str, float], str, TextLog], None] = _settle_nothing
+    settle_run: Callable[[Mapping[str, NDArray[np.float64]], int, str, TextLog], int] | None = None
     bar: bool = False
     stays_open: bool = False
 

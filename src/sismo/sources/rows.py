@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,18 @@ MAX_KEYS = 2000
 """Keys beyond this are not kept: a log that names every row differently would otherwise need rows x keys of memory."""
 
 
+_TOGETHER = 1024
+"""Rows that are put into their columns in one go."""
+
 MAX_DEPTH = 12
 """Levels of nested objects that are read; a deeper one is no log."""
+
+
+class _Waiting(NamedTuple):
+    """Rows with the same keys that are not in their columns yet."""
+
+    rows: list[int]
+    values: list[float]
 
 
 class RowBuilder:
@@ -30,6 +41,8 @@ class RowBuilder:
         self.notes: list[Note] = []
         self.skipped = 0
         self._cells: dict[str, tuple[array[int], array[float]]] = {}
+        self._waiting: dict[tuple[str, ...], _Waiting] = {}
+        self._gather_at = _TOGETHER
         self._latest: dict[str, int] = {}
         self._refused: set[str] = set()
 
@@ -37,27 +50,54 @@ class RowBuilder:
         """Appends a row and returns its index."""
         row = self.n_rows
         self.n_rows += 1
-        for key, value in values.items():
-            cells = self._cells.get(key) or self._cells_of(key)
-            if cells is not None:
-                cells[0].append(row)
-                cells[1].append(value)
+        keys = tuple(values)
+        waiting = self._waiting.get(keys)
+        if waiting is None:
+            for key in keys:  # the columns stand in the order in which they come
+                self._cells_of(key)
+            waiting = self._waiting[keys] = _Waiting([], [])
+        waiting.rows.append(row)
+        waiting.values.extend(values.values())
+        if self.n_rows >= self._gather_at:
+            self._gather()
         return row
 
     def put(self, row: int, key: str, value: float) -> None:
         """Sets one cell of a row that exists; a cell that is set twice keeps the later value."""
-        cells = self._cells_of(key)
-        if cells is not None:
-            cells[0].append(row)
-            cells[1].append(value)
+        self._gather()
+        self._set(row, [(key, value)])
+
+    def _set(self, row: int, values: Iterable[tuple[str, float]]) -> None:
+        for key, value in values:
+            cells = self._cells_of(key)
+            if cells is not None:
+                cells[0].append(row)
+                cells[1].append(value)
 
     def extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         """Sets one key of many rows that exist, in rising order."""
+        self._gather()
+        self._extend(key, rows, values)
+
+    def _extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         cells = self._cells_of(key) if rows.size else None
         if cells is not None:
             self._latest[key] = max(self._last(key), int(rows[-1]))
             cells[0].frombytes(rows.tobytes())
             cells[1].frombytes(values.tobytes())
+
+    def _gather(self) -> None:
+        """Puts the rows that wait where they belong, those with the same keys together."""
+        if not self._waiting:
+            return
+        waiting, self._waiting, self._gather_at = self._waiting, {}, self.n_rows + _TOGETHER
+        for keys, (rows, values) in waiting.items():
+            if len(rows) == 1:  # lines that add to the row above have it looked at one by one
+                self._set(rows[0], zip(keys, values, strict=True))
+                continue
+            places, table = np.array(rows, dtype=np.int64), np.array(values, dtype=np.float64).reshape(len(rows), len(keys))
+            for at, key in enumerate(keys):
+                self._extend(key, places, table[:, at])
 
     def _cells_of(self, key: str) -> tuple[array[int], array[float]] | None:
         cells = self._cells.get(key)
@@ -70,6 +110,7 @@ class RowBuilder:
 
     def has(self, row: int, key: str) -> bool:
         """Whether the row has this key; cheap only for the last rows."""
+        self._gather()
         last = self._last(key)
         return row == last or (row < last and row in self._cells[key][0])
 
@@ -80,6 +121,7 @@ class RowBuilder:
 
     def clear(self, row: int) -> None:
         """Empties a row; the row itself stays, so that marks keep their places."""
+        self._gather()
         for rows, values in self._cells.values():
             if row in rows:
                 at = rows.index(row)
@@ -95,6 +137,7 @@ class RowBuilder:
 
     def table(self, dialect: str = "") -> Table:
         """Everything gathered so far as a table."""
+        self._gather()
         notes = list(self.notes)
         if self.skipped:
             notes.append(

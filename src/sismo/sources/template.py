@@ -7,7 +7,8 @@ from it in digits that belong to no name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from sismo.sources.numbers import floats, number
 TOGETHER = 4096
 """Lines whose numbers are converted in one go."""
 
-_FEW = 16
+FEW = 16
 """Lines that are converted faster one by one."""
 _NONE = {ord(digit): None for digit in "0123456789"}
 _PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)")
@@ -36,14 +37,22 @@ class _Store(Protocol):
     def extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None: ...
 
 
+def matches(pattern: re.Pattern[str], text: str, place: int) -> list[re.Match[str]]:
+    """The matches from a place on, each where the one before it ends."""
+    # finditer would search the rest of the text for the next one; typeshed lacks scanner, on which re.Scanner is built.
+    scanner = cast(Any, pattern).scanner(text, place)
+    return list(iter(scanner.match, None))
+
+
 class Template:
     """How all lines of a shape become rows.
 
     Attributes:
         pattern: fits the whole line and its end; its groups are the numbers.
         following: the template that the next line fitted the last time.
-        markers: what else looks at these lines. settle, word: see ``Line``; without it the cells are a row as they are.
-        headings: the columns that held for it. joins: whether its cells join the open row; the last row that they joined, -1 before.
+        markers: what else looks at these lines. settle, settle_run, word: see ``Line``; without it the cells are a row as they are.
+        marks: it says where the run is, and makes no row. headings: the columns that held for it.
+        joins: whether its cells join the open row. joined: the last row that they joined, -1 before.
         bar, stays_open: see ``Line``.
     """
 
@@ -53,7 +62,9 @@ class Template:
         self.joined = -1
         self.markers: Sequence[Callable[..., object]] = ()
         self.settle: Callable[..., None] | None = None
+        self.settle_run: Callable[..., int] | None = None
         self.word = ""
+        self.marks = False
         self.headings: Mapping[str, Sequence[str]] = {}
         self.following: Template = self
         self._cells = cells
@@ -63,37 +74,28 @@ class Template:
         self._rows: list[int] = []
         self._texts: list[str] = []
 
-    def keep(self, row: int, found: re.Match[str]) -> bool:
-        """Remembers what a line says; returns whether there is enough of it to convert."""
-        self._rows.append(row)
-        self._texts.extend(found.groups())
+    def keep(self, rows: Iterable[int], said: Iterable[Sequence[str]]) -> bool:
+        """Remembers what lines say, the groups of each; returns whether there is enough of it to convert."""
+        self._rows.extend(rows)
+        self._texts.extend(chain.from_iterable(said))
         return len(self._rows) >= TOGETHER
 
-    def keep_run(self, row: int, found: Sequence[re.Match[str]]) -> bool:
-        """The same for lines in a row."""
-        self._rows.extend(range(row, row + len(found)))
-        for one in found:
-            self._texts.extend(one.groups())
-        return len(self._rows) >= TOGETHER
-
-    def run(self, text: str, place: int) -> list[re.Match[str]]:
-        """The lines from a place on that fit, up to the first that does not."""
-        # finditer would search the rest of the text for the next line that fits; typeshed lacks scanner, on which re.Scanner is built.
-        scanner = cast(Any, self.pattern).scanner(text, place)
-        return list(iter(scanner.match, None))
-
-    def rows(self, found: Sequence[re.Match[str]]) -> Iterator[dict[str, float]]:
-        """The rows of lines in a row."""
-        if len(found) < _FEW:
-            return map(self.row, found)
-        values = self._values([text for one in found for text in one.groups()], len(found))
+    def rows(self, said: Sequence[Sequence[str]]) -> Iterator[dict[str, float]]:
+        """The rows of lines, by the groups of each."""
+        if len(said) < FEW:
+            return map(self.row, said)
+        values = self._values(list(chain.from_iterable(said)), len(said))
         return (dict(zip(self._keys, row, strict=True)) for row in values.tolist())
 
-    def row(self, found: re.Match[str]) -> dict[str, float]:
+    def columns(self, said: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float64]]:
+        """The same by key."""
+        return dict(zip(self._keys, self._values(list(chain.from_iterable(said)), len(said)).T, strict=True))
+
+    def row(self, said: Sequence[str]) -> dict[str, float]:
         """The row of one line."""
         if self._plain:
-            return dict(zip(self._keys, map(float, found.groups()), strict=True))
-        return dict(zip(self._keys, self._values(found.groups(), 1)[0].tolist(), strict=True))
+            return dict(zip(self._keys, map(float, said), strict=True))
+        return dict(zip(self._keys, self._values(said, 1)[0].tolist(), strict=True))
 
     def flush(self, store: _Store) -> None:
         """Hands over what was remembered."""

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sismo.records.types import Run
-from sismo.sources import numbers
+from sismo.sources import line, numbers
 from sismo.sources.base import Content, Table
+from sismo.sources.cells import Cell
 from sismo.sources.formats import csv, text
 from sismo.sources.objects import add_record, add_together
 from sismo.sources.rows import RowBuilder
+from sismo.sources.stanza import stanza_of
+from sismo.sources.template import template_of
 
 VALUES = st.one_of(st.integers(-5, 5), st.floats(), st.none(), st.booleans(), st.sampled_from(["1.5", "val", 10**400, {"a": 1.0}]))
 RECORDS = st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(("step", "loss", "mode"), VALUES)), min_size=1, max_size=6)
@@ -109,6 +112,8 @@ SHAPES = [
     "INFO loss=#",
     "{'loss': #, 'grad_norm': #, 'epoch': #}",
     " #%|#   | #/90 [00:10<00:10, #it/s, loss=#]",
+    " #%|#   | #/90 [00:10<00:10, #it/s]",
+    "#/9 [====] - 3s 7ms/step - loss: # - val_loss: #",
     "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: #, reducing to #",
     "| Step | Loss |",
     "| # | # |",
@@ -133,17 +138,59 @@ def lines_of(runs: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]:
     return lines
 
 
-@settings(deadline=None, max_examples=300)
-@given(runs=st.lists(RUNS, min_size=1, max_size=8), together=st.integers(1, 40))
-def test_lines_read_by_template_give_what_they_give_one_by_one(runs: Sequence[tuple[str, Sequence[Sequence[str]]]], together: int) -> None:
-    lines = lines_of(runs)
+def check_text(lines: Sequence[str], together: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "LEARN_AFTER", 10**9)
         single = text.Text().read(Lines(lines))
         patch.setattr(text, "LEARN_AFTER", 1)
         patch.setattr(text, "_TOGETHER", together)
+        patch.setattr(line, "FEW", 2)
         fast = text.Text().read(Lines(lines))
     assert seen(fast) == seen(single)
+
+
+@settings(deadline=None, max_examples=300)
+@given(runs=st.lists(RUNS, min_size=1, max_size=8), together=st.integers(1, 40))
+def test_lines_read_by_template_give_what_they_give_one_by_one(runs: Sequence[tuple[str, Sequence[Sequence[str]]]], together: int) -> None:
+    check_text(lines_of(runs), together)
+
+
+STANZA = st.lists(st.sampled_from(SHAPES), min_size=2, max_size=4)
+OFTEN = st.lists(st.lists(st.sampled_from(NUMBERS[:8]), min_size=12, max_size=12), min_size=3, max_size=9)
+
+
+@settings(deadline=None, max_examples=300)
+@given(stanzas=st.lists(st.tuples(STANZA, OFTEN), min_size=1, max_size=3), together=st.sampled_from([7, 40]))
+def test_stanzas_read_together_give_what_their_lines_give_one_by_one(
+    stanzas: Sequence[tuple[list[str], list[list[str]]]], together: int
+) -> None:
+    check_text(
+        [
+            filled
+            for shapes, often in stanzas
+            for row in often
+            for filled in lines_of([(shape, [row[at:]]) for at, shape in enumerate(shapes)])
+        ],
+        together,
+    )
+
+
+def test_a_stanza_is_lines_that_came_twice_in_the_same_order() -> None:
+    row, heading, joins = (template_of("loss 1", [Cell("loss", 5, 6)], joins=joins) for joins in (False, False, True))
+    assert row is not None
+    assert heading is not None
+    assert joins is not None
+    assert stanza_of([heading, row, heading, row]) == (heading, row)
+    assert stanza_of([row, heading, row, heading]) == (row, heading)
+    assert stanza_of([row, row, row, row]) == ()
+    assert stanza_of([heading, row, None, row]) == ()
+    assert stanza_of([heading, joins, heading, joins]) == ()  # no row is open for it
+    heading.stays_open = True
+    assert stanza_of([heading, joins, heading, joins]) == (heading, joins)
+    heading.settle = lambda *_: None
+    assert stanza_of([heading, row, heading, row]) == ()  # what it settles may be about the next row
+    heading.marks = True
+    assert stanza_of([heading, row, heading, row]) == (heading, row)
 
 
 def test_what_is_a_number_by_how_many_digits_it_has_is_not_read_by_template() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 from typing import cast
@@ -12,6 +13,7 @@ from sismo.sources.decimal_comma import decimal_comma, with_points
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import may_wrap, unwrapped
 from sismo.sources.registry import plugins
+from sismo.sources.stanza import LONGEST, Stanza, stanza_of
 from sismo.sources.template import Template, shape_of, template_of
 
 MAX_SHAPES = 5000
@@ -80,6 +82,9 @@ class _Reader:
         self.log, self.everyone = log, everyone
         self._shapes: dict[str, _Shape] = {}
         self._last: Template | None = None
+        self._lately: deque[Template | None] = deque(maxlen=2 * LONGEST)
+        self._stanza: Stanza | None = None
+        self._stanzas: dict[tuple[Template, ...], Stanza] = {}
 
     def read_block(self, lines: Sequence[str]) -> None:
         """Reads lines: together while they fit the template that came last, else one by one."""
@@ -89,22 +94,45 @@ class _Reader:
             text = "\n".join(lines) + "\n"
         at = place = 0
         while at < len(lines):
-            if self._last is not None:
-                count, place = self.log.take_run(text, place, self._last.following)
-                if count:
-                    self._last = self._last.following
-                    at += count
-                    continue
-            self.log.at_line += 1
-            self.read(lines[at])
-            place += len(lines[at]) + 1
-            at += 1
+            count, end = self._read_together(text, place)
+            if not count:
+                self.log.at_line += 1
+                count, end = 1, place + len(lines[at]) + 1
+                by_template = self._read(lines[at])
+                self._lately.append(self._last if by_template else None)
+                if by_template:
+                    self._find_stanza()
+            at, place = at + count, end
 
-    def read(self, line: str) -> None:
+    def _read_together(self, text: str, place: int) -> tuple[int, int]:
+        """Reads the lines from a place on that come as the last ones did; how many there are, and where they end."""
+        if self._stanza is not None:
+            count, end = self.log.take_stanza(text, place, self._stanza)
+            if count:
+                return count, end
+            self._stanza = None
+        if self._last is None:
+            return 0, place
+        count, end = self.log.take_run(text, place, self._last.following)
+        if count:
+            self._last = self._last.following
+            self._lately.extend([self._last] * min(count, LONGEST))
+            self._find_stanza()
+        return count, end
+
+    def _find_stanza(self) -> None:
+        """Sets the stanza that the last lines are, twice, if they are one."""
+        templates = stanza_of(self._lately)
+        if templates and templates not in self._stanzas and len(self._stanzas) < MAX_SHAPES:
+            self._stanzas[templates] = Stanza(templates)
+        self._stanza = self._stanzas.get(templates)
+
+    def _read(self, line: str) -> bool:
+        """Reads one line; whether a template did."""
         last = self._last
         if last is not None and self.log.fits(line, last.following):
             self._last = last.following
-            return
+            return True
         text = shape_of(line).lower()
         shape = self._shapes.get(text)
         if shape is None:
@@ -116,8 +144,9 @@ class _Reader:
                 if last is not None:
                     last.following = template
                 self._last = template
-                return
+                return True
         self._ask(line, shape)
+        return False
 
     def _ask(self, line: str, shape: _Shape) -> None:
         log = self.log
@@ -130,16 +159,21 @@ class _Reader:
                 continue
             taken = reader.take(line, log)
             if taken:
-                shape.seen += 1
-                if first and shape.seen >= LEARN_AFTER and log.busy == log.headings.keys() and len(shape.templates) < MAX_TEMPLATES:
+                if first:
                     self._learn(line, reader, shape)
                 return
             if taken is False:
                 shape.out.add(reader.name)
             else:
                 first = False
+        if first and len(shape.markers) == 1:
+            self._learn(line, shape.markers[0], shape)
 
     def _learn(self, line: str, reader: Line, shape: _Shape) -> None:
+        """Learns a template from a line that one kind alone has something to say of, once there were some of its shape."""
+        shape.seen += 1
+        if shape.seen < LEARN_AFTER or self.log.busy != self.log.headings.keys() or len(shape.templates) >= MAX_TEMPLATES:
+            return
         names = self.log.headings.get(reader.name)
         cells, joins, parsed = reader.cells(line) if names is None else reader.under(line, names), False, None
         if not cells:
@@ -150,10 +184,12 @@ class _Reader:
         template = template_of(line, cells, drawn=drawn, joins=joins, bar=reader.bar, stays_open=reader.stays_open) if cells else None
         shape.seen = 0 if template is not None else NEVER
         if template is not None and len(self.log.reading) < MAX_SHAPES:
-            template.markers = tuple(marker.read for marker in shape.markers)
+            template.marks = reader.marker
+            template.markers = tuple(marker.read for marker in shape.markers if marker is not reader)
             template.headings = dict(self.log.headings)
+            template.joined = self.log.rows.n_rows - 1  # this line has joined it
             if parsed is not None:
-                template.settle, template.word = reader.settle, parsed.word
+                template.settle, template.settle_run, template.word = reader.settle, reader.settle_run, parsed.word
             shape.templates.append(template)
             self.log.reading.append(template)
 

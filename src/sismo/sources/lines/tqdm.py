@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sismo.sources.axis import EPOCH_LENGTH_KEY
 from sismo.sources.cells import Cell, Parsed
 from sismo.sources.keys import is_loss
@@ -76,6 +79,34 @@ def settle(row: dict[str, float], side: str, log: TextLog) -> None:
     log.add({"epoch": epoch, "batch": step, EPOCH_LENGTH_KEY: total} | row)
 
 
+def settle_run(columns: Mapping[str, NDArray[np.float64]], at: int, side: str, log: TextLog) -> int:
+    """Settles a bar, and with it those after it that only go on: of the same epoch, each at a later count."""
+    settle({key: float(values[at]) for key, values in columns.items()}, side, log)
+    if side == "val":
+        return 1
+    seen = cast("_Seen", log.memo[f"tqdm-{side}"])
+    counts = columns[_COUNT][at:]
+    ends = counts[1:] <= counts[:-1]
+    if _NAMED in columns:
+        ends |= np.diff(columns[_NAMED][at:]) != 0
+    rows = int(np.argmax(ends)) + 1 if ends.any() else counts.size
+    if rows == 1 or counts[1] <= seen.step:
+        return 1
+    values = {key: values[at : at + rows] for key, values in columns.items() if key not in (_COUNT, _TOTAL, _NAMED)}
+    shown = np.array([*values.values()])
+    before, after = shown[:, :-1], shown[:, 1:]
+    same = ((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=0) & np.isfinite(after).all(axis=0)
+    fresh = np.flatnonzero(~same) + 1
+    seen.count = float(counts[rows - 1])
+    if fresh.size:
+        totals, last = columns[_TOTAL][at + fresh], fresh[-1]
+        place = {"epoch": np.full(fresh.size, seen.epoch), "batch": counts[fresh], EPOCH_LENGTH_KEY: totals}
+        log.add_together(place | {key: shown[fresh] for key, shown in values.items()}, fresh.size)
+        seen.total, seen.step = float(totals[-1]), float(counts[last])
+        seen.row = {key: float(shown[last]) for key, shown in values.items()}
+    return rows
+
+
 def _same(row: Mapping[str, float], other: Mapping[str, float]) -> bool:
     """Whether two bars show the same numbers; NaN is the same as NaN."""
     if row.keys() != other.keys():
@@ -92,4 +123,4 @@ def _epoch(count: float, seen: _Seen, log: TextLog) -> float:
 
 LINE = Line(
     "tqdm", "Epoch 1:  48%|####8     | 223/469 [00:10<00:10, 24.27it/s, loss=4.1634]", ("it/s", "s/it", "batch/s", "step/s", "?"), 15,
-    parse=parse, settle=settle)  # fmt: skip
+    parse=parse, settle=settle, settle_run=settle_run)  # fmt: skip
