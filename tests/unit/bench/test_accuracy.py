@@ -153,6 +153,20 @@ def test_every_truth_of_the_lab_is_a_cause() -> None:
 
 
 @pytest.mark.slow
+def test_the_bars_hold_on_a_slice(tmp_path: Path) -> None:
+    """Of each family a fault that ruins the run, and healthy kinds that look odd: judged from the recording, all of them right."""
+    faults = ["lr-too-high", "lr-zero", "missing-zero-grad", "labels-wrong", "input-nan", "weight-nan", "layer-frozen", "dead-relus"]
+    asked = Asked([*faults, "heavy-tails", "high-lr", "no-clip"], ["mlp"], seeds=1, steps=600)
+    made = measure(asked, tmp_path, hire(2), lambda name, total: None)
+    measures = {row[0]: row[1:] for row in next(section for section in made.sections if section.title == "Right cause first").rows}
+    _, recorded, probed = measures["right cause first"]
+    assert recorded.startswith("8 of 8"), made.sections
+    assert probed.startswith("8 of 8"), made.sections
+    assert all(level.startswith("0 of 8") for level in measures["confidently wrong"])
+    assert all(level.startswith("0 of 4") for level in measures["false alarms on healthy runs"])
+
+
+@pytest.mark.slow
 def test_a_slice_of_the_real_thing(tmp_path: Path) -> None:
     asked = Asked(["bad-init", "broken-mask"], ["mini-gpt"], seeds=1, steps=300)
     began: list[str] = []
