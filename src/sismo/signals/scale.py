@@ -134,18 +134,20 @@ def describe(
 
 
 def _values(scale: Series | None, overflows: Sequence[Event]) -> tuple[Steps, Floats]:
-    """The scale where it was logged; else as the overflow messages tell it."""
-    if scale is not None:
-        clean = finite(scale)
-        if len(clean):
-            return clean.steps, clean.values
+    """The scale where it was logged; else as the overflow messages tell it, each of them before and after."""
     told: list[tuple[int, float]] = []
+    afters: set[tuple[int, float]] = set()
     for event in overflows:
         before, after = event.data.get("scale_before"), event.data.get("scale_after")
         if isinstance(before, int | float) and (not told or told[-1][1] != before):
             told.append((event.step, float(before)))
         if isinstance(after, int | float):
             told.append((event.step, float(after)))
+            afters.add(told[-1])
+    if scale is not None:
+        clean = finite(scale)
+        if len(clean) and not afters.issuperset(zip(clean.steps.tolist(), clean.values.tolist(), strict=True)):
+            return clean.steps, clean.values
     told = [(step, value) for step, value in told if np.isfinite(value)]
     return np.array([step for step, _ in told], dtype=np.int64), np.array([value for _, value in told], dtype=np.float64)
 

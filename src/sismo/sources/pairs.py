@@ -17,6 +17,7 @@ _VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Z
 _KEY = re.compile(r"(?:[^\W\d][\w./@()%-]* |\([\w./@()%-]* ){0,3}(?:[^\W\d]|@)[\w./@()%-]*$")
 _BRACKETED = re.compile(r"\[([A-Za-z][A-Za-z_ -]*)\]$")
 """A key in brackets of its own: ``[Loss] 2.41 | [step] 89``."""
+_PREFIXED = re.compile(r"^\([^()]*\) ")
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
 """Units of a step counter: ``step 1.5k``."""
 _SEPARATORS = " \t:=([\"'"
@@ -24,7 +25,10 @@ MAX_KEY = 100
 _HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
 _SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")
 _TWO_COUNTS = re.compile(r"\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]")
-_STAMP = re.compile(r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}\s*")
+_STAMP = re.compile(
+    r"^\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d)[ T_]\d\d:\d\d:\d\d(?:[.,]\d+)?\S{0,6}"
+    r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?(?: ?\])?)\s*"
+)
 _AXES = frozenset({"step", "epoch", "batch"})
 
 
@@ -39,8 +43,11 @@ def find_cells(line: str, start: int = 0, stop: int | None = None) -> Iterator[t
         # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
         if found is None or ".py" in key or number(match[1]) is None:
             continue
-        times = _MULTIPLES[match[3]] if match[3] in _MULTIPLES and meaning(key).role == "step" else 1.0
         start = first + found.start(found.re.groups)
+        # "(__main__) Epoch: 6": the name of a logger before the counter.
+        if (bare := _PREFIXED.sub("", key)) != key and meaning(bare).role in _AXES:
+            start, key = start + len(key) - len(bare), bare
+        times = _MULTIPLES[match[3]] if match[3] in _MULTIPLES and meaning(key).role == "step" else 1.0
         out_of = Cell(key, *match.span(2)) if match[2] else None
         yield Cell(key, *match.span(1), (start, start + len(key)), times), out_of
 

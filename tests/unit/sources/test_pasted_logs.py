@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sismo
 from sismo.errors import UnrecognisedLog
 from sismo.judge import judge
 from sismo.records.types import Run
@@ -242,3 +243,42 @@ def test_lines_of_basicsr_are_read(line: str, tmp_path: Path) -> None:
     assert points(run, "loss_term/d_real") == {900: 0.15, 1000: 0.15}
     assert points(run, "lr/0") == {900: 0.0001, 1000: 0.0001}
     assert not any("eta" in name for name in run.series)
+
+
+APEX = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {}\n"
+
+
+def test_a_scale_that_is_reduced_to_the_same_value_again_has_doubled_between(tmp_path: Path) -> None:
+    row = "[ Tue Feb 13 04:05:06 2024 ] Mean training loss: {} (BS 32: 2.5).\n"
+    run = read(tmp_path, "".join(APEX.format(65536.0) + row.format(loss) for loss in (2.5, 2.25, 2.125)))
+    assert [event.data for event in run.events if event.kind == "overflow"] == [{"scale_before": 131072.0, "scale_after": 65536.0}] * 3
+    assert sismo.diagnose(run).healthy is not False
+    assert not any("Tue" in name for name in run.series)
+
+
+def test_a_scale_that_goes_under_one_is_no_matter_of_the_model(tmp_path: Path) -> None:
+    assert first_cause(read(tmp_path, "".join(APEX.format(16384 / 2**k) for k in range(36)))) == "loss-scale-collapse"
+
+
+def test_a_fall_through_the_whole_range_in_the_middle_of_a_run_is_a_collapse(tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch: {e}\nValidation loss {5000 + 400 * e}:  {loss}\n" for e, loss in [(4, 0.21), (5, 0.2), (6, 0.19)])
+    text = epochs + "".join(APEX.format(512.0 / 2**k) for k in range(9)) + "Epoch: 7\nValidation loss 7800:  0.93\n"
+    assert first_cause(read(tmp_path, text)) == "loss-scale-collapse"
+
+
+def test_a_check_of_the_label_that_failed_names_the_label(tmp_path: Path) -> None:
+    assert first_cause(read(tmp_path, "F0203 04:05:06.789 123 bbox_util.cu:599] Check failed: label < num_classes (7 vs. 7)\n")) == (
+        "label-out-of-range"
+    )
+
+
+@pytest.mark.parametrize("loss", ["0.0000", "31.5000"])
+def test_a_nan_that_the_trainer_replaces_by_zero_is_told(loss: str, tmp_path: Path) -> None:
+    row = "Epoch: [3][{}/900]\tTime 0.672 (0.812)\tLoss {} (30.5)\nWARNING: received a nan loss, setting loss value to 0\n"
+    assert first_cause(read(tmp_path, "".join(row.format(batch, loss) for batch in range(40, 44)))) == "nonfinite-loss-in-words"
+
+
+def test_the_name_of_a_logger_in_brackets_is_no_part_of_the_counter(tmp_path: Path) -> None:
+    line = "2024-01-02 03:04:05,678 INFO    (__main__) Epoch: {}, Iteration: {}, Loss: {}\n"
+    run = read(tmp_path, "".join(line.format(epoch, it, 9.5 - epoch - it / 40) for epoch in (2, 3) for it in (0, 10, 20)))
+    assert len(run.series["loss/train"]) == 6

@@ -34,11 +34,7 @@ def read(line: str, log: TextLog) -> bool:
     found = _SETTING.search(line)
     if found and "overflow" in line.lower():
         after = number(found[1])
-        before = log.memo.get("overflow-scale")
-        data: dict[str, object] = {"scale_after": after}
-        if isinstance(before, float):
-            data["scale_before"] = before
-        log.overflow(**data)
+        log.overflow(scale_after=after, **_before(after, log.memo.get("overflow-scale")))
         log.memo["overflow-scale"] = after
         return True
     found = _LOGARITHM.search(line)
@@ -47,6 +43,13 @@ def read(line: str, log: TextLog) -> bool:
         log.overflow(scale_after=2.0**exponent)
         return True
     return False
+
+
+def _before(after: float | None, told: object) -> dict[str, float]:
+    """The scale that overflowed: what was told last, or twice the new one where it must have doubled since. 1 may be a floor."""
+    if isinstance(told, float) and (after is None or told > after or after <= 1.0):
+        return {"scale_before": told}
+    return {"scale_before": 2.0 * after} if after is not None and after > 1.0 else {}
 
 
 LINE = Line(

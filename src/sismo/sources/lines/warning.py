@@ -13,14 +13,14 @@ _PATTERNS = {
     "overflow-encountered": r"overflow encountered in",
     "device-assert": r"CUDA error: device-side assert triggered|Assertion [`'\"].*[`'\"] failed|indexSelectLargeIndex"
     r"|IndexError: Target \S+ is out of bounds"
-    r"|index out of range in self",
+    r"|index out of range in self|check failed: \(?label(?:_value)?\b\W{0,3}[<>]",
     "scheduler-order": r"lr_scheduler\.step\(\)[`'\"]? before [`'\"]?optimizer\.step\(\)",
     "no-labels": r"no labels found|no valid labels|all labels (?:are|were) (?:masked|ignored|-100)|0 (?:images|instances) with labels"
     r"|could not find response key|instance will be ignored in loss",
     "ctc-length": r"samples (?:in this mini-batch )?got nan grad\b.*\bCTC|not enough time for target transition sequence"
     r"|ctc\S*\) warning: loss \(=\S+\) is not correct",
     "nonfinite-loss": r"(?:loss|gradients?|grad norm)\b.{0,30}\b(?:is|are|became|becomes|contains?) (?:nan|inf|non-?finite|infinite)"
-    r"|diverged with loss = nan|nan loss during training|loss exploded to (?:nan|inf)\b"
+    r"|received (?:an? )?(?:nan|inf)\w* loss|diverged with loss = nan|nan loss during training|loss exploded to (?:nan|inf)\b"
     r"|non-?finite (?:loss|gradients?)|found (?:inf|nan)(?!\S{0,12} in 0\b|, decreased)",
     "nan-in-data": r"input contains (?:nan|infinity)"
     r"|nan (?:values? )?(?:found )?in (?:the )?(?:input|data|features|dataset)",
