@@ -52,7 +52,7 @@ bench: $(STAMP) ## synthetic faults, false alarms and speed
 accuracy: $(STAMP) ## train every fault and healthy run of the lab, and write docs/accuracy.md (hours on two cores)
 	$(BIN)/sismo bench accuracy --write $(ARGS)
 
-bench-overhead: $(STAMP) ## what recording costs, beside trainscope, in steps taken in turn
+bench-overhead: $(STAMP) ## what recording costs, beside trainscope and trainpulse, in steps taken in turn
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/sismo bench overhead $(ARGS)
 
