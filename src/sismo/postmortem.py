@@ -12,7 +12,8 @@ from sismo.records.channels import FAMILIES, panel_of
 from sismo.records.sentence import fill
 from sismo.records.types import NOTHING, RECORDED, Run
 from sismo.signals.types import Detector, Observation, State
-from sismo.tree.proof import first_action, proved_by
+from sismo.tree.catalogue import remedies
+from sismo.tree.proof import first_action, proved_by, sees_the_change
 from sismo.tree.types import Answer, Diagnosis, Finding, Visit
 
 SCHEMA = "sismo.postmortem/1"
@@ -175,10 +176,7 @@ def _facts(run: Run) -> list[Text]:
 
 
 def _cause(finding: Finding, detectors: Mapping[str, Detector], recorded: bool) -> CauseItem:
-    cause, probe, action = finding.cause, proved_by(finding), first_action(finding)
-    proof = Text(
-        "It is proved: sismo probe {probe} has shown it. Run it once more after the change: then it finds nothing.", {"probe": probe}
-    )
+    cause, action = finding.cause, first_action(finding)
     evidence, looked_for = ([_evidence(one, detectors, recorded) for one in seen] for seen in (finding.evidence, finding.looked_for))
     return CauseItem(
         id=cause.id,
@@ -193,12 +191,24 @@ def _cause(finding: Finding, detectors: Mapping[str, Detector], recorded: bool) 
         open=[_evidence(observation, detectors, recorded) for observation in finding.open],
         first_action=Text(action),
         fixes=[Text(fix) for fix in cause.fixes if fix != action],
-        confirm=proof if probe else Text(cause.confirm),
+        confirm=_confirm(finding),
         counter=Text(cause.counter),
         decider=Text(cause.decider) if cause.decider else None,
         consequence_of=finding.consequence_of,
         twins=finding.twins,
     )
+
+
+def _confirm(finding: Finding) -> Text:
+    """How to make sure, or that it is sure."""
+    probe = proved_by(finding)
+    if not probe:
+        return Text(finding.cause.confirm)
+    # The command as a whole: a word of it would be translated.
+    numbers = {"command": f"sismo probe {probe}"}
+    if sees_the_change(remedies()[finding.cause.id]):
+        return Text("It is proved: {command} has shown it. Run it once more after the change: then it finds nothing.", numbers)
+    return Text("It is proved: {command} has shown it.", numbers)
 
 
 def _evidence(observation: Observation, detectors: Mapping[str, Detector], recorded: bool) -> EvidenceItem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sismo.incident.prescribe import OF_A_STEP, probe_command, start
+from sismo.incident.prescribe import probe_command, start
 from sismo.incident.types import Gap, Prescription, Root, Verification
 from sismo.incident.weighing import Bench
 from sismo.postmortem import LIKELY, SURE, PostMortem, Text
@@ -10,7 +10,8 @@ from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
 from sismo.signals.types import Observation
 from sismo.tree.catalogue import remedies
-from sismo.tree.remedy import Kind, Remedy
+from sismo.tree.proof import sees_the_change
+from sismo.tree.remedy import Remedy
 from sismo.tree.types import Diagnosis, Finding
 
 _DIAGNOSE = "sismo diagnose NEW_RUN"
@@ -34,7 +35,7 @@ def root(document: PostMortem, diagnosis: Diagnosis, subject: Finding | None, be
 def _rests(observation: Observation, bench: Bench) -> Text:
     """What was seen, and the experiment that proved it where there was one."""
     said, probe = bench.says(observation.signal), bench.probe(observation.signal)
-    return Text("proved by sismo probe {probe}: {said}", {"probe": probe, "said": said}) if probe else said
+    return Text("proved by {command}: {said}", {"command": f"sismo probe {probe}", "said": said}) if probe else said
 
 
 def _sentence(document: PostMortem, subject: Finding) -> Text:
@@ -91,15 +92,9 @@ def _decides(run: Run, subject: Finding, remedy: Remedy) -> Text:
 def _check(run: Run, subject: Finding, remedy: Remedy) -> Text:
     """The command that shows whether it worked: an experiment with the changed code where there is one, else the next verdict."""
     command = probe_command(run, subject, remedy)
-    if command and _looks_at_the_code(remedy):
+    if command and sees_the_change(remedy):
         return Text("{command} ends with 0: it finds nothing with the changed code.", {"command": command})
     return Text("{command} does not name {id}.", {"command": _DIAGNOSE, "id": subject.cause.id})
-
-
-def _looks_at_the_code(remedy: Remedy) -> bool:
-    """Whether an experiment sees the change: one on a batch that was kept sees neither other data nor another precision in the loop."""
-    kept = remedy.probe == "batch" or (remedy.skip and remedy.probe in OF_A_STEP)
-    return remedy.kind is not Kind.RECIPE and not kept
 
 
 def _within(run: Run, subject: Finding, steps: int) -> Text:

@@ -13,12 +13,9 @@ from sismo.postmortem import LIKELY, Text
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
 from sismo.tree.catalogue import remedies
-from sismo.tree.proof import first_action, proved_by
+from sismo.tree.proof import OF_A_STEP, first_action, proved_by
 from sismo.tree.remedy import Kind, Remedy, Restart
 from sismo.tree.types import Diagnosis, Finding
-
-OF_A_STEP = ("nan", "replay", "batch")
-"""Probes of one step and its batch; the others look at the model, the loop or the data."""
 
 
 def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from sismo.tree.catalogue import remedies
-from sismo.tree.remedy import Kind
+from sismo.tree.remedy import Kind, Remedy
 from sismo.tree.types import Finding
+
+OF_A_STEP = ("nan", "replay", "batch")
+"""Probes of one step and its batch; the others look at the model, the loop or the data."""
 
 
 def proved_by(finding: Finding) -> str:
@@ -20,3 +23,9 @@ def first_action(finding: Finding) -> str:
     cause = finding.cause
     checked = proved_by(finding) and remedies()[cause.id].kind is Kind.PROBE
     return (*cause.fixes, cause.first_action)[0] if checked else cause.first_action
+
+
+def sees_the_change(remedy: Remedy) -> bool:
+    """Whether a remedy's probe looks at what it changes: a batch that was kept shows neither other data nor another dtype."""
+    kept = remedy.probe == "batch" or (remedy.skip and remedy.probe in OF_A_STEP)
+    return bool(remedy.probe) and remedy.kind is not Kind.RECIPE and not kept

@@ -115,3 +115,14 @@ def test_what_is_considered_beside_a_jump_are_other_jumps_and_no_lost_loss() -> 
     assert fallen[0] == causes()[named[0]].family
     assert "non-finite" not in fallen
     assert not any("scaler" in str(gap.how) for gap in found.undecided)
+
+
+def test_a_command_is_not_translated() -> None:
+    """``replay`` is a word of the tables as well, and has a translation there."""
+    proof = event(300, "probe", probe="replay", fp32="clean", replay="agrees")
+    lost = np.where(np.arange(400) < 300, 3.0, np.nan)
+    found = of(made(loss=lost, norm=lost, dtype="fp16", events=[proof]))
+    assert found.document.causes[0].id == "fp16-overflow"
+    spanish = language("es")
+    assert spanish.say(found.document.causes[0].confirm) == "Está probado: lo ha mostrado sismo probe replay."
+    assert "probado por sismo probe replay" in str(sections(found, spanish))
