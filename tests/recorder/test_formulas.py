@@ -284,6 +284,22 @@ def test_fingerprint_rarity_and_repeats(tmp_path: Path) -> None:
     assert batch.fingerprint(usual[0]) != batch.fingerprint(usual[0].flip(0))
 
 
+def test_batches_of_ones_and_zeros_have_their_own_fingerprints() -> None:
+    generator = torch.Generator().manual_seed(0)
+    batches = [functional.one_hot(torch.randint(10, (64,), generator=generator), 10).float() for _ in range(500)]
+    assert len({tuple(int(part) for part in batch.fingerprint(one)) for one in batches}) == 500
+
+
+@pytest.mark.parametrize(("outputs", "vocabulary"), [(97, 97), (1, None)])
+def test_an_embedding_is_a_vocabulary_where_the_model_has_an_output_of_that_size(
+    tmp_path: Path, outputs: int, vocabulary: int | None
+) -> None:
+    model = nn.ModuleList([nn.Embedding(97, 8), nn.Embedding(500, 8), nn.Linear(8, outputs)])
+    with Recorder(model, torch.optim.SGD(model.parameters(), 0.1), tmp_path):
+        pass
+    assert read_run(tmp_path).header.vocab_size == vocabulary
+
+
 def test_inputs_that_are_not_finite(tmp_path: Path) -> None:
     model = nn.Linear(3, 1)
     bad = torch.randn(2, 3)

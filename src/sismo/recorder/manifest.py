@@ -35,14 +35,13 @@ def header(scene: Scene, config: object, *, save_every: int | None, scheduler: o
     settings = as_mapping(config)
     found = {name: _first(settings, keys) for name, keys in _KNOWN.items()}
     vocabulary = _first(settings, ("vocab_size",))
-    embeddings = [module.num_embeddings for module in scene.root.modules() if isinstance(module, nn.Embedding)]
     return Header(
         source=RECORDED,
         dtype=dtype(scene),
         total_steps=_whole(found["total_steps"]),
         warmup_steps=_whole(found["warmup_steps"]),
         checkpoint_every=save_every,
-        vocab_size=_whole(vocabulary) or max(embeddings, default=None),
+        vocab_size=_whole(vocabulary) or _vocabulary(scene.root),
         accumulation=_whole(found["accumulation"]),
         entropy=_number(found["entropy"]),
         clip=_number(found["clip"]),
@@ -75,6 +74,16 @@ def facts(scene: Scene) -> dict[str, object]:
         "optimizers": [type(optimizer).__name__ for optimizer in scene.optimizers],
         "off": ["activations", "units", "attention", "batch"] if scene.compiled else [],
     }
+
+
+def _vocabulary(model: nn.Module) -> int | None:
+    """The size of the largest embedding that the model has an output for as well; None where none has one.
+
+    An embedding alone is not what a model predicts: users, positions and time steps are embedded too.
+    """
+    outputs = {module.out_features for module in model.modules() if isinstance(module, nn.Linear)}
+    sizes = [module.num_embeddings for module in model.modules() if isinstance(module, nn.Embedding)]
+    return max((size for size in sizes if size in outputs), default=None)
 
 
 def _left(scene: Scene) -> list[tuple[str, nn.Parameter]]:

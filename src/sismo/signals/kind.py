@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sismo.records.channels import LOSS_TRAIN
+from sismo.records.types import RECORDED
 from sismo.signals.view import View
 
 PER_TOKEN = ("ppl", "perplexity", "bpb")
@@ -19,6 +20,11 @@ def names(view: View, *words: str) -> bool:
     return any(word in name.lower() for name in view.channels for word in words)
 
 
+def without_vocabulary(view: View) -> bool:
+    """Whether it is known to predict no tokens: the recorder finds the vocabulary of a model that has one."""
+    return view.header.source == RECORDED and view.header.vocab_size is None
+
+
 def language_sign(view: View) -> str:
     """What shows that it is a language model (``vocabulary``, ``perplexity``, ``first loss``); empty where nothing does."""
     if view.header.vocab_size is not None and view.header.vocab_size >= _LARGE_VOCABULARY:
@@ -28,4 +34,4 @@ def language_sign(view: View) -> str:
     loss = view.finite(LOSS_TRAIN)
     low, high = _FIRST_LOSS
     starts = loss is not None and len(loss) > 0 and low < float(loss.values[0]) < high and not view.family("loss_term")
-    return "first loss" if starts else ""
+    return "first loss" if starts and not without_vocabulary(view) else ""

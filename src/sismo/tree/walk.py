@@ -164,6 +164,6 @@ def _with_twins(finding: Finding, findings: list[Finding]) -> Finding:
         if other.cause.id in finding.cause.twins
         and not other.consequence_of
         and other.severity is finding.severity
-        and abs(other.confidence - finding.confidence) <= _TWIN_MARGIN
+        and round(abs(other.confidence - finding.confidence), 2) <= _TWIN_MARGIN
     )
     return finding._replace(twins=close)

@@ -1,14 +1,14 @@
 """Panel 8, the batch: ``batch/length``, ``fingerprint``, ``repeats``, ``nonfinite``, ``label_share``, ``rarity``, ``ngram_repeats`` and
 ``mode``.
 
-Formulas, over the arguments of the first micro-batch. ``length``: size of axis 1. ``fingerprint``: 48 bits of sum x_i * o_i over the
+Formulas, over the arguments of the first micro-batch. ``length``: size of axis 1. ``fingerprint``: 48 bits of sum h(x_i * o_i) over the
 bits of up to 65,536 entries, with an odd constant o_i for each place; ``repeats``: how often it was seen in the last 20 steps.
-``nonfinite``: 1 where the sum of the floating-point inputs is not finite. ``label_share``: share of labels that are not -100.
-``rarity``: mean of 1 / (p V) over the tokens, with p = (n + 1) / (N + V) from the tokens of all batches before: near 1 or under it for
-a batch like the others, large for one of rare tokens. ``ngram_repeats``: the largest share of tokens that are equal to the one 1, 2,
-... 13 places earlier, or half of the length in a short sequence. ``mode``: 1 where the model was called without gradients in training
-mode though it has dropout or batch norm, 0 where in evaluation mode. Cost: a few passes over token numbers. Sources: PaLM, OLMo 2
-(repeated n-grams), stability tree S2.Q3.
+``nonfinite``: 1 where the sum of the floating-point inputs is not finite, 0 where all inputs are whole numbers. ``label_share``: share of
+labels that are not -100. ``rarity``: mean of 1 / (p V) over the tokens, with p = (n + 1) / (N + V) from the tokens of all batches before:
+near 1 or under it for a batch like the others, large for one of rare tokens. ``ngram_repeats``: the largest share of tokens that are
+equal to the one 1, 2, ... 13 places earlier, or half of the length in a short sequence. ``mode``: 1 where the model was called without
+gradients in training mode though it has dropout or batch norm, 0 where in evaluation mode. Cost: a few passes over token numbers.
+Sources: PaLM, OLMo 2 (repeated n-grams), stability tree S2.Q3; the mixing step of ``h`` is MurmurHash3's.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class BatchPanel(Panel):
         if floats:
             sound = torch.stack([tensor.detach().sum(dtype=torch.float32).isfinite() for tensor in floats]).all()
             draft.add("batch/nonfinite", ~sound)
+        else:
+            draft.add("batch/nonfinite", 0.0)
         labels = next((tensor for name, tensor in named if name in _LABELS and _whole(tensor)), None)
         if labels is None and tokens is not None:
             labels = next((tensor for tensor in inputs if tensor is not tokens and _whole(tensor) and tensor.shape == tokens.shape), None)
@@ -124,8 +126,10 @@ def fingerprint(tensor: Tensor) -> tuple[Tensor, Tensor]:
     if flat.is_floating_point():
         flat = flat.float().view(torch.int32)
     places = torch.arange(flat.numel(), device=flat.device) * 2 + 1
-    # An odd multiple of the 64-bit golden ratio; sums wrap round, and only their middle bits are used.
-    mixed = ((flat.long() + 1) * (places * -7046029254386353131)).sum()
+    # An odd multiple of the 64-bit golden ratio for each place; sums wrap round, and only their middle bits are used.
+    mixed = (flat.long() + 1) * (places * -7046029254386353131)
+    # Without this step of MurmurHash3 the sum is linear, and batches of ones and zeros with the same sum of places have the same print.
+    mixed = ((mixed ^ (mixed >> 33)) * -49064778989728563).sum()
     return (mixed >> 8) & 0xFFFFFF, (mixed >> 32) & 0xFFFFFF
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
-from sismo.signals.kind import names
+from sismo.signals.kind import names, without_vocabulary
 from sismo.signals.levels import end_level, finite, level, noise
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -245,7 +245,10 @@ def _both_tiny(view: View) -> Observation:
 
 
 def _both_vanish(view: View) -> Observation:
-    """Both end under 0.3 % of the start: below what any honest task leaves on unseen data."""
+    """Both end under 0.3 % of the start: below what any honest task leaves on unseen data, but for one that is made up to be easy.
+
+    Where it is known that no tokens are predicted, that cannot be told from such a task.
+    """
     found = _both_tiny(view)
     pairs = _pairs(view)
     if len(pairs) < 2:
@@ -253,6 +256,7 @@ def _both_vanish(view: View) -> Observation:
     _, train, val = pairs[-1]
     first = max(pairs[0][1], pairs[0][2], 1.0)
     gone = max(train, val) < 0.003 * first and max(pairs[0][1], pairs[0][2]) >= _FEWEST_NATS
+    gone = gone and not without_vocabulary(view)
     return present(found.start, found.end, channel=LOSS_VAL, train=train, val=val) if gone and found.start is not None else absent(LOSS_VAL)
 
 

@@ -30,6 +30,8 @@ _CHANCE = Threshold("chance-tolerance", 0.015, 0.015, "share", "chosen: a loss w
 _UNTRAINED = math.log(100)
 """Nats a token: what a model of language is over before it has learnt the commonest words, and under after."""
 _CLASSES = (2, 3, 4, 5, 10, 100, 1000)
+_DESCENDS = 0.7
+"""Share of the level of ten rows under which the next ten are in a steep descent."""
 _SPARSE_Z = 3.3
 """With under 10 rows a block the rows themselves are the blocks: one-sided p = 0.0005 keeps false alarms rare (docs/measured.md)."""
 
@@ -296,7 +298,7 @@ def _norm_piles_up(view: View) -> Observation:
 
 
 def _collapse(view: View) -> Observation:
-    """A drop to under 5 % of its level within a few rows from a steady stretch, for good."""
+    """A drop to under 5 % of its level within a few rows, for good: not the steep part of an easy descent."""
     loss = _enough(view, 20)
     if isinstance(loss, Observation):
         return loss
@@ -313,11 +315,13 @@ def _collapse(view: View) -> Observation:
         return absent(LOSS_TRAIN)
     width = max(3, len(loss) // 50)
     earlier = values[max(0, start - width - 20) : max(1, start - width)]
+    half = earlier.size // 2
+    descends = half > 0 and level(earlier[half:]) < _DESCENDS * level(earlier[:half])
     fell = earlier.size >= 3 and ends < 0.05 * level(earlier) and level(earlier) > 0.3 and not view.family("loss_term")
     found = present(
         int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, before=level(earlier) if earlier.size else 0.0, after=ends
     )
-    return found if fell else absent(LOSS_TRAIN)
+    return found if fell and not descends else absent(LOSS_TRAIN)
 
 
 _R = (LOSS_TRAIN,)

@@ -57,10 +57,13 @@ def _growth(series: Series, step: int) -> tuple[float, int, float, float] | None
     base = level(earlier[-100:])
     recent = values[-window:]
     top = int(np.argmax(recent))
-    above = values > max(base * 1.2, base + 3 * noise(earlier[-100:]))
+    bar = max(base * 1.2, base + 3 * noise(earlier[-100:]))
+    above = values > bar
     rising = np.nonzero(above[-window:])[0]
     start = int(steps[_beginning(above, values.size - window + int(rising[0]))]) if rising.size else step
-    lasts = level(recent[-2:]) >= 0.5 * float(recent[top])
+    peak = float(recent[top])
+    # What has come down again, more than halfway, led up to nothing.
+    lasts = level(recent[-2:]) >= 0.5 * peak and float(recent[-2:].max()) - base >= 0.5 * (peak - base)
     growth = float(recent[top]) / base if base > 0 and lasts else 1.0
     return growth, start, base, float(recent[top])
 
@@ -127,7 +130,7 @@ def _calm(view: View) -> Observation:
     return present(step, strength=1.0 if rows >= 20 else 0.85, channel=LOSS_TRAIN, rows=rows)
 
 
-def _unseen(strength: float, *families: str) -> Callable[[View], Observation]:
+def _unseen(strength: float, seen: Callable[[View, int], bool]) -> Callable[[View], Observation]:
     """An abrupt NaN to the end of a log that says nothing of what else may have made it, and no probe does either."""
 
     def look(view: View) -> Observation:
@@ -135,16 +138,31 @@ def _unseen(strength: float, *families: str) -> Callable[[View], Observation]:
         if calm.start is None or loss is None:
             return calm
         found = any(event.kind == "probe" and event.data.get("origin") == "found" for event in view.events)
-        seen = found or any(channel.partition("/")[0] in families or channel in families for channel in view.channels)
         at = failure(loss.values)
         forever = at is not None and bool(np.all(~np.isfinite(loss.values[at:]))) and bool(np.isnan(loss.values[at]))
-        return present(calm.start, strength=strength * calm.strength, channel=LOSS_TRAIN) if forever and not seen else absent(LOSS_TRAIN)
+        return (
+            present(calm.start, strength=strength * calm.strength, channel=LOSS_TRAIN)
+            if forever and not found and not seen(view, calm.start)
+            else absent(LOSS_TRAIN)
+        )
 
     return look
 
 
+def _logged(*names: str) -> Callable[[View, int], bool]:
+    return lambda view, step: any(channel in names or channel.partition("/")[0] in names for channel in view.channels)
+
+
+def _weights_seen(view: View, step: int) -> bool:
+    """Whether all matrices were looked at in the step that was lost: they take turns, and one may go bad between two looks."""
+    matrices = view.family("spectral")
+    if not matrices:
+        return _logged("weight_norm")(view, step)
+    return all(bool((series.steps == step).any()) for series in matrices)
+
+
 def _dtype_unseen(view: View) -> Observation:
-    return absent() if view.header.dtype is not None else _unseen(1.0, LOSS_SCALE, "act_near_limit")(view)
+    return absent() if view.header.dtype is not None else _unseen(1.0, _logged(LOSS_SCALE, "act_near_limit"))(view)
 
 
 DETECTORS = (
@@ -175,7 +193,7 @@ DETECTORS = (
         thresholds=(_NORM_GROWTH, _LOSS_GROWTH),
         live=True,
     ),
-    Detector("abrupt-nan-inputs-unseen", (LOSS_TRAIN,), _unseen(0.74, "batch/nonfinite"), "the loss turns NaN at step {start} for good, and the log does not say whether the batch was finite", "the batches were checked, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
-    Detector("abrupt-nan-weights-unseen", (LOSS_TRAIN,), _unseen(0.95, "spectral", "weight_norm"), "the loss turns NaN at step {start} for good, and the log does not say whether the weights were finite", "the weights were watched, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
+    Detector("abrupt-nan-inputs-unseen", (LOSS_TRAIN,), _unseen(0.74, _logged("batch/nonfinite")), "the loss turns NaN at step {start} for good, and the log does not say whether the batch was finite", "the batches were checked, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
+    Detector("abrupt-nan-weights-unseen", (LOSS_TRAIN,), _unseen(0.95, _weights_seen), "the loss turns NaN at step {start} for good, and the log does not say whether the weights were finite", "the weights were watched, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
     Detector("abrupt-nan-dtype-unseen", (LOSS_TRAIN, "header.dtype"), _dtype_unseen, "the loss turns NaN at step {start} for good, and the log does not say whether the run is in fp16", "the dtype is known, or no loss turns NaN without warning", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
 )  # fmt: skip

@@ -34,6 +34,8 @@ _JUMP = Threshold(
 _TINY = Threshold("lr-tiny", 7e-7, 1e-6, "1", "chosen: below what fine-tuning and RL recipes use (1e-6 and up)", "A peak LR under this moves nothing that a half-precision weight can hold.")  # fmt: skip
 _EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "catalogue: floor reached at 1/N of the run", "Share of the run before which an LR that fell to 0 came down too early.")  # fmt: skip
 _NORM_SPIKE = Threshold("early-norm-spike", 5, 10, "×", "three-failures, failure 2: 10 to 50×; measured 10 to 22× at LR 0.1", "Gradient norm in the first steps over its steady level.")  # fmt: skip
+_THROWN = 1000
+"""How many times as high the loss or the norm has to be thrown that the LR is too high for any warmup; without one it is 10 to 50."""
 _FIRST_STEPS = 50
 """The user's second document puts the V at step 5 to 20 and its healing within about 200 steps."""
 
@@ -119,7 +121,7 @@ def _norm_spikes_early(view: View) -> Observation:
     rises = top >= 1 and float(first[top]) >= max(1.5 * float(first[0]), 2.5 * level(first))  # the norm of a fresh model comes down anyhow
     ratio = float(first[top]) / steady if steady > 0 else 0.0
     usual = float(later.max()) / steady if steady > 0 else 0.0
-    if rises and ratio >= max(view.limit("early-norm-spike"), 1.5 * usual):
+    if rises and _THROWN > ratio >= max(view.limit("early-norm-spike"), 1.5 * usual):
         return present(int(norm.steps[top]), channel=GRAD_NORM_PRE, norm=float(first[top]), ratio=ratio)
     return absent(GRAD_NORM_PRE)
 
@@ -128,7 +130,8 @@ def _loss_v_early(view: View) -> Observation:
     """Within the first steps the loss climbs well over where it already was, for more than a row, then comes down again.
 
     It has to be taller than any climb of the same kind in later stretches of the same length, which is what the noise of this run does: twice
-    as tall beside 11 stretches, more beside fewer. In noise whose tail falls with the square, 1 in 50 gets there.
+    as tall beside 11 stretches, more beside fewer. In noise whose tail falls with the square, 1 in 50 gets there. Where the
+    noise falls with the loss, the climb has to be that tall as a factor.
     """
     loss = view.finite(LOSS_TRAIN)
     if loss is None:
@@ -146,7 +149,12 @@ def _loss_v_early(view: View) -> Observation:
     base = float(loss.values[:top].min())
     top += int(np.argmax(loss.values[top - 1 : top + 2])) - 1
     taller = (50 / len(usual)) ** 0.5
-    tall = climb > max(taller * max(usual), 5 * noise(loss.values[:200]), 0.05 * abs(base))
+    tall = climb > max(taller * max(usual), 5 * noise(loss.values[:200]), 0.05 * abs(base)) and climb < _THROWN * abs(base)
+    if tall and float(loss.values.min()) > 0:
+        logs = np.log(loss.values)
+        factors = [_climb(logs[start : start + rows])[0] for start in starts if len(loss) - start >= 20]
+        multiplies = max(usual) * min(factors) > 1.5 * max(factors) * min(usual)  # as factors the climbs of this run are the more even ones
+        tall = not multiplies or _climb(logs[: top + 3])[0] > taller * max(factors)
     if tall and level(loss.values[rows:]) < base + climb:
         return present(int(loss.steps[top]), channel=LOSS_TRAIN, base=base, peak=float(loss.values[top]))
     return absent(LOSS_TRAIN)

@@ -66,14 +66,33 @@ def _unbroken(view: View, spike: Spike) -> bool:
 
 
 def _creeps(view: View, spike: Spike) -> bool:
-    """Whether its first quarter is under half of the height that its last quarter has, and it never came back."""
+    """Whether its first quarter is under half of the height that its last quarter has, and it never came back.
+
+    Not where its first row towers over all that follows: there one step threw the weights, and the loss drifts away after it.
+    """
     loss = view.finite(LOSS_TRAIN)
     if loss is None or spike.recovered or spike.rows < 5:
         return False
     inside = loss.values[(loss.steps >= spike.start) & (loss.steps <= spike.end)]
     quarter = max(2, inside.size // 4)
     first, last = level(inside[:quarter]) - spike.before, level(inside[-quarter:]) - spike.before
-    return first < last / 2
+    return first < last / 2 and float(inside[0]) - spike.before < 2 * last
+
+
+def _drifts(view: View) -> Observation:
+    """One row towers, the next is nearly back, and then the loss drifts up for good: that one step threw the weights or the moments."""
+    spike = _judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or spike.recovered is not False or spike.rows < 5:
+        return absent(LOSS_TRAIN)
+    inside = loss.values[(loss.steps >= spike.start) & (loss.steps <= spike.end)] - spike.before
+    later = level(inside[-max(2, inside.size // 4) :])
+    thrown = float(inside[0]) > 2 * later and float(inside[1]) < later / 2
+    return (
+        present(spike.start, spike.end, channel=LOSS_TRAIN, now=later + spike.before, **_numbers(spike)) if thrown else absent(LOSS_TRAIN)
+    )
 
 
 def _worst(spikes: list[Spike]) -> Spike:
@@ -335,6 +354,7 @@ DETECTORS = (
     Detector("spike-persists", _READS, _persistent, "after step {start} the loss stays up: {now:.4g} against {before:.4g} before", "the loss does not stay up after a spike", thresholds=_SPIKE_LIMITS, live=True),
     Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "the validation loss rises with it, or there is no spike"),
     Detector("val-jumps-with-spike", (*_READS, LOSS_VAL), _val_jumps, "the validation loss rises with it ({first:.4g}, then {last:.4g})", "the validation loss does not rise with it, or there is no spike"),
+    Detector("loss-drifts-after-one-row", _READS, _drifts, "one row, step {at}, is thrown to {peak:.4g}; the next is nearly back, and from there the loss drifts to {now:.4g}", "no drift follows a single row that towers"),
     Detector("spike-is-large", _READS, _large, "the spike at step {at} stands {z:.0f} robust σ high, far above every other excursion of the run", "the spike is not far outside the run's own tail", live=True),
     Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), _norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
     Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),

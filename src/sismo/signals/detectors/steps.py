@@ -18,6 +18,8 @@ _TENTH = Threshold("update-ratio-huge", 0.07, 0.07, "1", "measured: the median g
 _HALF_LIFE = Threshold("decay-half-life", 100, 100, "step", "chosen: usual recipes (LR 1e-3, decay 0.1) halve a weight in some 7,000 steps", "Steps in which decay alone halves a weight, under which nothing can be learnt.")  # fmt: skip
 _LOST = Threshold("update-rounded-away", 10, 10, "×", "measured: 20 and more in bf16 weights, under 1.5 in fp32", "Fall of the update against the LR from which it is rounded to nothing.")  # fmt: skip
 _UPDATES = "update_ratio"
+_REPLACED = 1.0
+"""Update-to-weight ratio at which one step replaces a weight."""
 _PARTS = 60
 """The loss is judged by the medians of so many parts of the log."""
 _TOP = 3
@@ -69,17 +71,32 @@ def _carried(view: View) -> Observation:
     return present(int(series.steps[1]), channel=GRAD_CARRIED, count=count, rows=len(series) - 1) if enough else absent(GRAD_CARRIED)
 
 
+def _cleared(view: View) -> Observation:
+    """At nearly every look after the first, the step began on a gradient of 0: nothing piles up, however the norm climbs."""
+    series = view.finite(GRAD_CARRIED)
+    if series is None or len(series) < 4:
+        return unknown(GRAD_CARRIED)
+    count = int(np.count_nonzero(series.values[1:] == 0.0))
+    enough = count >= 0.9 * (len(series) - 1)
+    return present(int(series.steps[1]), channel=GRAD_CARRIED, count=count, rows=len(series) - 1) if enough else absent(GRAD_CARRIED)
+
+
 def _huge(view: View) -> Observation:
-    """At two looks or more the updates of half of the groups are some tenth of their weights."""
-    found = [finite(series) for series in view.family(_UPDATES)]
-    found = [series for series in found if len(series) >= 3]
+    """At two looks or more the updates of half of the groups are some tenth of their weights.
+
+    With fewer than three looks, one is enough in which they are as large as the weights.
+    """
+    found = [series for series in map(finite, view.family(_UPDATES)) if len(series)]
+    watched = [series for series in found if len(series) >= 3]
+    bound, least = (view.limit("update-ratio-huge"), 2) if watched else (_REPLACED, 1)
+    found = watched or found
     if not found:
         return unknown(_UPDATES)
     rows = min(len(series) for series in found)
     usual = np.median([series.values[:rows] for series in found], axis=0)
-    past = np.flatnonzero(usual > view.limit("update-ratio-huge"))
-    if past.size < 2:
-        return absent(_UPDATES)
+    past = np.flatnonzero(usual > bound)
+    if past.size < least:
+        return absent(_UPDATES) if watched else unknown(_UPDATES)
     return present(int(found[0].steps[past[0]]), channel=found[0].channel, ratio=float(usual.max()), count=int(past.size))
 
 
@@ -134,7 +151,8 @@ _RECORD = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("best-before-lr-peak", (LOSS_TRAIN, LR), _best_before_peak, "the loss was at {best:.4g} at step {start}, while the LR still rose ({lr:.3g}), and is at {later:.4g} about the peak of the LR", "the loss is lower about the LR's peak than before"),
     Detector("gradients-carried-over", (GRAD_CARRIED,), _carried, "{count} of {rows} {rows:step|steps} began with the gradient of the step before still in place", "gradients are cleared before each step", _RECORD),
-    Detector("updates-of-a-tenth", (_UPDATES,), _huge, "at {count} looks from step {start} on, the update is some tenth of the weights in half of the groups (up to {ratio:.2g})", "updates are under a tenth of the weights", _RECORD, (_TENTH,)),
+    Detector("gradients-cleared", (GRAD_CARRIED,), _cleared, "{count} of {rows} {rows:step|steps} began with the gradient cleared", "steps begin with a gradient in place", _RECORD),
+    Detector("updates-of-a-tenth", (_UPDATES,), _huge, "at {count} {count:look|looks} from step {start} on, the update is some tenth of the weights or more in half of the groups (up to {ratio:.2g})", "updates are under a tenth of the weights", _RECORD, (_TENTH,)),
     Detector("decay-outruns-learning", ("header", LR), _decay, "a decay of {decay:.3g} at the peak LR halves every weight in {half:.2g} steps", "decay takes thousands of steps to halve a weight", _RECORD, (_HALF_LIFE,)),
     Detector("updates-rounded-away", (_UPDATES, LR, "header"), _rounded_away, "the weights are {dtype}, and the updates of {count} of {total} groups have fallen over ten times further than the LR", "updates keep up with the LR (weights in {dtype})", _RECORD, (_LOST,)),
 )  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 from support.runs import alarms, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+from sismo.records.types import RECORDED, Header, Run
 from sismo.signals.detectors import compound
 from sismo.signals.types import State
 
@@ -98,3 +99,10 @@ def test_divergence_as_the_rate_climbs_is_named(rows: int) -> None:
     made = run(loss=loss, norm=np.where(STEP < 290, NORM, np.where(STEP < 300, NORM * 2.0 ** (STEP - 289.0), NAN)), lr=UP)
     assert set(alarms(made)[:2]) & {"lr-too-high", "exploding-gradients"}
     assert look(made, "norm-runup").state is State.PRESENT
+
+
+def test_a_recorded_model_without_a_vocabulary_is_no_language_model_whatever_its_first_loss() -> None:
+    shown = {"loss": np.geomspace(7.0, 0.01, 400), "val": (EVALS, np.geomspace(5, 0.01, 20))}
+    known = Run("made", Header(source=RECORDED), run(**shown).series, ())
+    assert "causal-mask-broken" in alarms(run(**shown))
+    assert not alarms(known)

@@ -167,3 +167,9 @@ def test_noise_with_a_memory_is_no_rise(seed: int) -> None:
     for row in range(1, 300):
         wanders[row] = 0.9 * wanders[row - 1] + 0.04 * chance.standard_normal()
     assert alarms(run(loss=falling(300, noise=0.02) + wanders, every=20)) == []
+
+
+def test_the_steep_part_of_an_easy_descent_is_no_collapse() -> None:
+    easy = 2.3 * np.exp(-np.arange(400) / 14.0) + 0.003 * np.exp(level(400, 0.0, 0.2))
+    assert state(run(loss=easy), "loss-collapses") is State.ABSENT
+    assert not alarms(run(loss=easy))

@@ -80,3 +80,19 @@ def test_a_norm_that_hardly_grew_before_an_overflow_exploded_nothing() -> None:
     assert state(made, "norm-runup") is State.ABSENT
     assert "exploding-gradients" not in names(made)
     assert names(made)[0] == "fp16-overflow"
+
+
+def test_an_excursion_that_was_over_before_the_failure_led_up_to_nothing() -> None:
+    made = run(loss=with_at(LOST, 286, 2.0 * CALM[286]), norm=with_at(NORM, 286, 30.0))
+    assert state(made, "loss-runup") is State.ABSENT
+    assert state(made, "norm-runup") is State.ABSENT
+    assert names(made)[0] == "log-of-zero"
+
+
+def test_a_matrix_that_was_not_looked_at_in_the_lost_step_may_have_gone_bad() -> None:
+    looks = np.arange(0, 300, 30)
+    turns = run(loss=LOST, norm=NORM, dtype="fp32", more={"spectral/a": (looks, np.ones(10)), "batch/nonfinite": np.zeros(400)})
+    finding = judge(turns).findings[0]
+    assert (finding.cause.id, finding.twins) == ("log-of-zero", ("nonfinite-weight",))
+    watched = run(loss=LOST, norm=NORM, dtype="fp32", more={"spectral/a": np.ones(400)})
+    assert "nonfinite-weight" not in names(watched)

@@ -152,3 +152,15 @@ def test_literal_wants_ten_times_the_steady_norm() -> None:
     made = run(loss=CALM, norm=with_at(NORM, 4, 7.0))
     assert state(made, "norm-spikes-early", "robust") is State.PRESENT
     assert state(made, "norm-spikes-early", "literal") is State.ABSENT
+
+
+def test_a_climb_among_first_rows_whose_noise_falls_with_the_loss_is_no_v() -> None:
+    for seed in range(20):
+        noisy = 1.2 * np.exp(-STEP / 60.0 + level(400, 0.0, 0.4, seed=seed))
+        assert state(run(loss=noisy), "loss-v-early") is State.ABSENT
+
+
+def test_a_loss_thrown_a_thousandfold_is_no_lack_of_warmup() -> None:
+    made = run(loss=with_at(CALM, 5, 1e5, 1e7, 1e6, 1e4), norm=with_at(NORM, 5, 1e6, 1e6), lr=np.full(400, 10.0))
+    assert state(made, "loss-v-early") is State.ABSENT
+    assert state(made, "norm-spikes-early") is State.ABSENT

@@ -15,6 +15,7 @@ from sismo.signals.types import State
 CALM, NORM, LR = falling(600), level(600, 1.0, 0.1), cosine(600)
 SPIKED = with_at(CALM, 400, 6.0, 4.5, 3.0)
 STAYS = np.where(np.arange(600) < 400, CALM, CALM + 2.0)
+THROWN = with_at(np.where(np.arange(600) < 400, CALM, CALM + np.minimum((np.arange(600) - 400) / 20, 2.0)), 400, 1e6)
 SHORT = run(loss=CALM[:10])
 EVALS = np.arange(20, 601, 20)
 MORE_AND_MORE = CALM.copy()
@@ -31,6 +32,7 @@ TRIOS = {
     "spike-recovers": Trio(run(loss=SPIKED), run(loss=STAYS), run(loss=with_at(CALM, 595, 6.0, 6.0, 6.0, 6.0, 6.0))),
     "spike-persists": Trio(run(loss=STAYS), run(loss=SPIKED), SHORT),
     "spike-is-large": Trio(run(loss=with_at(CALM, 400, 9.0, 8.0)), run(loss=with_at(CALM, 400, 9.0, 8.0), norm=NORM), SHORT),
+    "loss-drifts-after-one-row": Trio(run(loss=THROWN), run(loss=STAYS), SHORT),
     "val-unmoved-by-spike": Trio(
         run(loss=STAYS, val=(EVALS, np.linspace(2.0, 1.5, EVALS.size))),
         run(loss=STAYS, val=(EVALS, np.where(EVALS < 400, 2.0, 3.0))),
@@ -259,3 +261,10 @@ def test_literal_wants_thirty_times_the_norm() -> None:
         made = run(loss=with_at(CALM, 400, 9.0), norm=with_at(np.ones(600), 400, ratio))
         assert state(made, "norm-at-spike", "literal") is literal, ratio
         assert state(made, "norm-at-spike", "robust") is robust, ratio
+
+
+def test_one_step_that_throws_the_weights_is_a_spike_that_stays_though_the_loss_only_creeps_up_after_it() -> None:
+    made = run(loss=THROWN, norm=np.where(np.arange(600) < 400, NORM, 5 * NORM))
+    assert state(made, "spike-persists") is State.PRESENT
+    assert alarms(made)[0] == "optimizer-state-corrupted"
+    assert "labels-corrupted" not in names(made)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from support.runs import cosine, falling, look, names, run, with_at
+from support.runs import alarms, cosine, falling, look, names, run, with_at
 from support.trios import Trio, check, check_all, each
 
 from sismo.records.types import Run
@@ -37,6 +37,9 @@ TRIOS = {
     "best-before-lr-peak": Trio(run(loss=FORGETS, lr=LR), run(loss=LEARNS, lr=LR), run(loss=FORGETS)),
     "gradients-carried-over": Trio(
         run(more={"grad_carried": np.append(0.0, np.ones(40))}), run(more={"grad_carried": with_at(np.zeros(41), 9, 1.0)}), run(loss=LEARNS)
+    ),
+    "gradients-cleared": Trio(
+        run(more={"grad_carried": np.zeros(41)}), run(more={"grad_carried": np.append(0.0, np.ones(40))}), run(loss=LEARNS)
     ),
     "updates-of-a-tenth": Trio(recorded(np.full(60, 0.12)), recorded(np.full(60, 0.03)), run(loss=LEARNS)),
     "decay-outruns-learning": Trio(configured(30.0), configured(0.1), run(loss=LEARNS, lr=LR)),
@@ -79,3 +82,18 @@ def test_a_rate_that_forgets_what_was_learnt_is_too_high_whatever_dies_of_it() -
 
 def test_a_decay_of_thirty_is_named_before_the_rate() -> None:
     assert names(configured(30.0, loss=FORGETS))[0] == "weight-decay-too-high"
+
+
+def test_a_norm_that_climbs_where_gradients_are_cleared_is_no_missing_zero_grad() -> None:
+    climbs = np.linspace(1, 60, 50)
+    assert "missing-zero-grad" in alarms(run(LEARNS, norm=climbs))
+    assert "missing-zero-grad" not in names(run(LEARNS, norm=climbs, more={"grad_carried": np.zeros(41)}))
+
+
+def test_gradients_that_pile_up_are_told_of_a_loss_below_zero_too() -> None:
+    assert alarms(run(loss=-LEARNS, more={"grad_carried": np.append(0.0, np.ones(40))})) == ["missing-zero-grad"]
+
+
+def test_a_first_look_at_updates_as_large_as_the_weights_is_enough() -> None:
+    once = [run(loss=LEARNS, more={f"update_ratio/{name}": {0: ratio} for name in "abc"}) for ratio in (2.0, 0.5)]
+    assert [look(made, "updates-of-a-tenth").state for made in once] == [State.PRESENT, State.UNKNOWN]
