@@ -292,6 +292,6 @@ class Replay:
             case Class.STRUCTURE:
                 return Note("replay-structure", "Other batches, other states and fp32 do not help: it is the model or the loss itself.")
             case None if not self.reproduced:
-                return Note("replay-sound", "The step is sound from this state: what went wrong is not in this state and this batch.")
+                return Note("replay-sound", "The step is sound from this state: nothing is wrong with this state and this batch.")
             case None:
                 return Note("replay-open", "The step is bad here too; another batch and an earlier state are needed to say why.")
