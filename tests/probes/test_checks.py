@@ -137,6 +137,17 @@ def test_what_a_loop_does_wrong(way: Callable[..., None], piled: bool, scaled: b
     assert (found.piles_up, found.clips_scaled) == (piled, scaled)
 
 
+def test_a_lost_loss_is_no_gradient_that_is_cut_off() -> None:
+    model, optimizer = loops.build()
+    masked = torch.full((4, 17), -100)
+
+    def loss(model: nn.Module, batch: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), masked[:, 1:].flatten())
+
+    with pytest.raises(UsageError, match="the loss of this batch is not finite"):
+        flow(model, loops.batches(1)[0], loss, optimizer)
+
+
 def test_a_part_that_is_cut_off() -> None:
     model, optimizer = loops.build()
     model.blocks[0].attn.register_forward_hook(lambda module, inputs, output: output.detach())

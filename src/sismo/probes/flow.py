@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 from sismo.errors import UsageError
 from sismo.probes import step
 from sismo.probes.step import LossFn
+from sismo.probes.tensors import finite
 from sismo.probes.untouched import untouched
 from sismo.records.probing import ProbeReport, word
 from sismo.records.types import Note
@@ -113,19 +114,21 @@ class Flow:
 def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | None = None, loop: Loop | None = None) -> Flow:
     """Takes one step and looks at every parameter; with ``loop``, two steps as the training loop takes them. All is left as it was.
 
-    Without an optimizer, only what gets no gradient is known. Raises ``UsageError`` for a gradient that is not finite, and when the loop
-    fails or takes no step.
+    Without an optimizer, only what gets no gradient is known. Raises ``UsageError`` for a loss or a gradient that is not finite, and when
+    the loop fails or takes no step.
     """
     with untouched(model, optimizer) as loan:
-        step.backward(step.loss_of(model, batch, loss_fn))
+        loss = step.loss_of(model, batch, loss_fn)
+        step.backward(loss)
         held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]} if optimizer is not None else None
         before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-        if not math.isfinite(step.grad_norm(model)):
+        norm = step.grad_norm(model)
+        lost = "loss" if not finite(loss) else "gradient" if not math.isfinite(norm) else ""
+        if lost:
             raise UsageError(
-                "the gradient of this batch is not finite, so that there is no flow to see; sismo probe nan says where it is lost"
+                f"the {lost} of this batch is not finite, so that there is no flow to see; sismo probe nan says where it is lost"
             )
         gradients = {name: _norm(parameter.grad) for name, parameter in model.named_parameters()}
-        norm = step.grad_norm(model)
         if optimizer is not None:
             optimizer.step()
         weights = tuple(
