@@ -196,6 +196,12 @@ def test_examples_that_scatter_by_factors_carry_nothing_until_one_leaves_them_al
         assert [one.place for one in Carried(tuple(Example(at, loss, 1.0, None) for at, loss in enumerate(batch))).outliers][:1] == [7]
 
 
+def test_a_batch_that_is_lost_as_a_whole_is_carried_by_no_example() -> None:
+    lost = [Example(at, float("nan"), float("nan"), None) for at in range(8)]
+    assert not Carried(tuple(lost)).outliers
+    assert len(Carried((*lost[:3], *(Example(at, 1.0, 1.0, None) for at in range(3, 8)))).outliers) == 3
+
+
 def test_losses_under_zero_have_a_spread_too() -> None:
     losses = [-2.0, -1.0, 0.5, -1.5, 40.0, 0.0]
     found = Carried(tuple(Example(at, loss, 1.0, None) for at, loss in enumerate(losses)))

@@ -56,9 +56,10 @@ class Carried:
 
     @property
     def outliers(self) -> tuple[Example, ...]:
-        """Examples whose loss or gradient is far over that of the others, or not finite."""
+        """Examples whose loss or gradient is far over that of the others, or not finite; none where they are not fewer than the others."""
         loss, norm = _bound([one.loss for one in self.examples]), _bound([one.norm for one in self.examples])
-        return tuple(one for one in self.examples if not (one.loss <= loss and one.norm <= norm))
+        far = tuple(one for one in self.examples if not (one.loss <= loss and one.norm <= norm))
+        return far if 2 * len(far) < len(self.examples) else ()
 
     @property
     def duplicates(self) -> tuple[Example, ...]:
