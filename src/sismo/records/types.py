@@ -65,8 +65,9 @@ class Series:
 class Event(NamedTuple):
     """Something that happened at a step rather than being measured at every one.
 
-    ``kind`` is one of ``overflow`` (data: ``scale_before``, ``scale_after``), ``skipped_step``, ``resume``, ``checkpoint``,
-    ``nonfinite``, ``warning`` (data: ``tag``, ``line``), ``crash`` (data: ``line``), ``probe``, ``guard``.
+    ``kind`` is one of ``overflow`` (data: ``scale_before``, ``scale_after``), ``skipped_step``,
+    ``resume`` (data: ``overlap`` rows logged again, ``marked`` in the log, ``replaced`` losses where no row before it is left),
+    ``checkpoint``, ``nonfinite``, ``warning`` (data: ``tag``, ``line``), ``crash`` (data: ``line``), ``probe``, ``guard``.
     """
 
     step: int

@@ -23,6 +23,8 @@ from sismo.sources.split import Segment, split
 
 _NO_PRINT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _EVIDENCE = ("loss/", "loss_val/", "loss_term", "loss_scale", "skipped", "nonfinite", "grad_norm/")
+_REPLACED = 20
+"""Losses before a resume that are kept where their steps were logged again."""
 _EVIDENCE_EVENTS = frozenset({"overflow", "warning", "nonfinite", "skipped_step"})
 
 
@@ -84,7 +86,7 @@ def _runs_of(label: str, table: Table, mapping: Mapping[str, str]) -> list[Run]:
         series = {name: one for name, one in series.items() if not _echoes(name, one, series)}
         marks = marks_of(table.marks, segments, which)
         events, event_notes = events_of(marks, segment, steps, anchor)
-        events += _resumes(segment, overlaps)
+        events += _resumes(overlaps, _all_replaced(sources, segment, kept))
         if (scale := loss_scale_from(events, series.get("loss_scale"))) is not None:
             series["loss_scale"] = scale
         name = " · ".join(part for part in (str(config.get("log_file", "")), segment.name) if part)
@@ -242,5 +244,18 @@ def _echoes(name: str, one: Series, series: Mapping[str, Series]) -> bool:
     )
 
 
-def _resumes(segment: Segment, overlaps: Sequence[tuple[int, int, bool]]) -> list[Event]:
-    return [Event(step, "resume", {"overlap": overlap, "marked": marked}) for step, overlap, marked in overlaps]
+def _resumes(overlaps: Sequence[tuple[int, int, bool]], replaced: Sequence[float]) -> list[Event]:
+    """The resumes; the first one with the losses that the log had before it, where it replaced them all."""
+    found = [Event(step, "resume", {"overlap": overlap, "marked": marked}) for step, overlap, marked in overlaps]
+    if found and replaced:
+        found[0] = Event(found[0].step, "resume", {**found[0].data, "replaced": list(replaced)})
+    return found
+
+
+def _all_replaced(sources: Sequence[_Source], segment: Segment, kept: NDArray[np.bool_]) -> list[float]:
+    """The finite losses before the first row that still counts: those of a log that was pasted from one step twice."""
+    loss = next((source.column for source in sources if source.channel == "loss/train"), None)
+    if loss is None or kept.all():
+        return []
+    rows = segment.rows[: int(np.argmax(kept))]
+    return [float(value) for value in loss.values[rows][loss.present[rows]][-_REPLACED:] if np.isfinite(value)]

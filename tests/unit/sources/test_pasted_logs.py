@@ -282,3 +282,19 @@ def test_the_name_of_a_logger_in_brackets_is_no_part_of_the_counter(tmp_path: Pa
     line = "2024-01-02 03:04:05,678 INFO    (__main__) Epoch: {}, Iteration: {}, Loss: {}\n"
     run = read(tmp_path, "".join(line.format(epoch, it, 9.5 - epoch - it / 40) for epoch in (2, 3) for it in (0, 10, 20)))
     assert len(run.series["loss/train"]) == 6
+
+
+def test_a_resume_is_judged_by_the_rows_that_it_logged_again(tmp_path: Path) -> None:
+    row = "Epoch: [7][{}/900]\tLoss {} (2.0)\n"
+    earlier = "".join(row.format(100 * k, loss) for k, loss in enumerate([1.91, 1.84, 1.88, 1.86, 1.82]))
+    again = "".join(row.format(100 * k, loss) for k, loss in enumerate([6.2, 5.4, 4.9, 4.6]))
+    text = earlier + "=> loading checkpoint 'a.pth'\n=> loaded checkpoint 'a.pth' (epoch 7)\n" + again
+    assert first_cause(read(tmp_path, text)) == "resume-jumps-data"
+    seamless = earlier + "=> loaded checkpoint 'a.pth' (epoch 7)\n" + earlier
+    assert first_cause(read(tmp_path, seamless)) != "resume-jumps-data"
+
+
+def test_a_scale_that_stands_under_one_has_found_its_level(tmp_path: Path) -> None:
+    line = '2021-01-05 23:13:26 | INFO | train | {{"epoch": {0}, "train_loss": "{1}", "train_num_updates": "{0}0", "train_loss_scale": "0.25", "train_gnorm": "7.1"}}\n'
+    run = read(tmp_path, "".join(line.format(20 + k, loss) for k, loss in enumerate([410.5, 408.25, 407.5, 405.125])))
+    assert first_cause(run) == ""

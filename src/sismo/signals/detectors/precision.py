@@ -88,7 +88,9 @@ def _fall_start(scale: ScaleHistory) -> int | None:
 
 
 def _under_one(view: View, scale: ScaleHistory) -> Observation:
-    under = scale.minimum is not None and scale.minimum < view.limit("loss-scale-floor")
+    """The scale fell under 1. One that stands there from the first row to the last, with no step skipped, has found its level."""
+    stands = scale.constant and not scale.overflow_steps
+    under = scale.minimum is not None and scale.minimum < view.limit("loss-scale-floor") and not stands
     return present(_first(scale), channel=LOSS_SCALE, minimum=scale.minimum) if under else absent(LOSS_SCALE)
 
 

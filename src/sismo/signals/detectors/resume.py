@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LR
@@ -38,14 +40,23 @@ def _across(view: View, event: Event) -> tuple[float, float, float, float, float
     loss = view.finite(LOSS_TRAIN)
     if loss is None:
         return None
-    earlier, later = before(loss, event.step, 20), after(loss, event.step, 200)
-    if not earlier.size or not later.size:
+    later, past = after(loss, event.step, 200), before(loss, event.step, 100)
+    if not past.size:
+        past = _replaced(event)
+    if not past.size or not later.size:
         return None
-    base = level(earlier)
-    levels, usual = _threes(later[: max(5, later.size // 4)]), _threes(before(loss, event.step, 100))
+    base = level(past[-20:])
+    levels, usual = _threes(later[: max(5, later.size // 4)]), _threes(past)
     spread = robust_scale(usual, 0.0) if usual.size >= 10 else 0.0
-    rough = max(noise(before(loss, event.step, 100)), spread, 0.01 * abs(base))
+    rough = max(noise(past), spread, 0.01 * abs(base))
     return base, float(levels[0]), float(levels.max()), float(min(later)), rough
+
+
+def _replaced(event: Event) -> np.ndarray:
+    """The losses that stood in the log before the resume, at steps that came again after it; none of fewer than three."""
+    values = event.data.get("replaced")
+    kept = cast("list[float]", values) if isinstance(values, list) else []
+    return np.array(kept, dtype=np.float64) if len(kept) >= 3 else np.empty(0)
 
 
 def _threes(values: np.ndarray) -> np.ndarray:
