@@ -73,8 +73,11 @@ class TextLog:
             marker(line, self)
         if template.settle is not None:
             template.settle(template.row(said), template.word, self)
-        elif template.keep([self._row_for(template)], [said]):
-            template.flush(self.rows)
+        else:
+            if template.bar and self.bar is not None:
+                self.rows.put(self.rows.n_rows, BAR_KEY, self.bar[0])
+            if template.keep([self._row_for(template)], [said]):
+                template.flush(self.rows)
         return True
 
     def take_run(self, text: str, place: int, template: Template) -> tuple[int, int]:
@@ -119,28 +122,34 @@ class TextLog:
         found = matches(stanza.pattern, text, place)
         if not found:
             return 0, place
-        parts = [(part, None if part.template.settle is None else part.template.rows(part.said)) for part in stanza.parts(found)]
+        tables = stanza.tables(found)
+        settled = [None if one.settle is None else one.rows_of(table) for one, table in zip(stanza.templates, tables, strict=True)]
+        places: list[list[int]] = [[] for _ in tables]
+        barred: list[int] = []
+        counts: list[float] = []
         for _ in found:
-            for (template, _, rows), settled in parts:
+            for template, values, rows in zip(stanza.templates, settled, places, strict=True):
                 self.at_line += 1
-                if settled is not None and template.settle is not None:
-                    template.settle(next(settled), template.word, self)
+                if values is not None and template.settle is not None:
+                    template.settle(next(values), template.word, self)
                 elif template.joins:
                     template.joined = self._open_row
                     rows.append(self._open_row)
                 else:
+                    if template.bar and self.bar is not None:
+                        barred.append(self.rows.n_rows)
+                        counts.append(self.bar[0])
                     rows.append(self._row_for(template))
-        for (template, said, rows), settled in parts:
-            if settled is None and template.keep(rows, said):
-                template.flush(self.rows)
-        return len(found) * len(parts), found[-1].end()
+        self.rows.extend(BAR_KEY, np.array(barred, dtype=np.int64), np.array(counts))
+        for template, table, rows in zip(stanza.templates, tables, places, strict=True):
+            if rows:
+                template.put(self.rows, rows, table)
+        return len(found) * len(tables), found[-1].end()
 
     def _row_for(self, template: Template) -> int:
         """A new row for a line that fits a template, whose cells come later."""
         row = self.rows.n_rows
         self.rows.n_rows += 1
-        if template.bar and self.bar is not None:
-            self.rows.put(row, BAR_KEY, self.bar[0])
         self._open_row, self._open_line = (row, self.at_line) if template.stays_open else (-1, -1)
         return row
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sismo.sources.numbers import floats
 from sismo.sources.template import Template
 
 LONGEST = 12
 """Lines of a stanza."""
-
-
-class Part(NamedTuple):
-    """One line of a stanza, as often as it came: what it said each time, and room for the rows that it goes into."""
-
-    template: Template
-    said: Sequence[Sequence[str]]
-    rows: list[int]
 
 
 class Stanza:
@@ -26,15 +22,15 @@ class Stanza:
     def __init__(self, templates: Sequence[Template]) -> None:
         self.templates = templates
         self.pattern = re.compile("".join(template.pattern.pattern for template in templates))
+        self._commas = any(template.commas for template in templates)
 
-    def parts(self, found: Sequence[re.Match[str]]) -> Iterator[Part]:
-        """What each line said, of so many times that the stanza came."""
-        said = [one.groups() for one in found]
-        start = 0
-        for template in self.templates:
-            end = start + template.pattern.groups
-            yield Part(template, [groups[start:end] for groups in said], [])
-            start = end
+    def tables(self, found: Sequence[re.Match[str]]) -> list[NDArray[np.float64]]:
+        """What the lines said of so many times that the stanza came: a table for each template, a line of it each time."""
+        texts = list(chain.from_iterable(one.groups() for one in found))
+        # The patterns have seen to it that every comma stands before three digits.
+        values = floats([text.replace(",", "") for text in texts] if self._commas else texts).reshape(len(found), -1)
+        ends = np.cumsum([len(template.keys) for template in self.templates])
+        return [template.scaled(table) for template, table in zip(self.templates, np.split(values, ends[:-1], axis=1), strict=True)]
 
 
 def stanza_of(lately: Iterable[Template | None]) -> tuple[Template, ...]:

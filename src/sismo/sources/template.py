@@ -53,7 +53,7 @@ class Template:
         markers: what else looks at these lines. settle, settle_run, word: see ``Line``; without it the cells are a row as they are.
         marks: it says where the run is, and makes no row. headings: the columns that held for it.
         joins: whether its cells join the open row. joined: the last row that they joined, -1 before.
-        bar, stays_open: see ``Line``.
+        bar, stays_open: see ``Line``. keys: what the groups are, in their order. commas: whether they may hold those of thousands.
     """
 
     def __init__(self, pattern: str, cells: Sequence[Cell], *, commas: bool, joins: bool, bar: bool, stays_open: bool) -> None:
@@ -68,8 +68,8 @@ class Template:
         self.headings: Mapping[str, Sequence[str]] = {}
         self.following: Template = self
         self._cells = cells
-        self._keys = [cell.key for cell in cells]
-        self._commas = commas
+        self.keys = [cell.key for cell in cells]
+        self.commas = commas
         self._plain = not commas and all(cell.times == 1.0 for cell in cells)
         self._rows: list[int] = []
         self._texts: list[str] = []
@@ -84,33 +84,46 @@ class Template:
         """The rows of lines, by the groups of each."""
         if len(said) < FEW:
             return map(self.row, said)
-        values = self._values(list(chain.from_iterable(said)), len(said))
-        return (dict(zip(self._keys, row, strict=True)) for row in values.tolist())
+        return self.rows_of(self._values(list(chain.from_iterable(said)), len(said)))
+
+    def rows_of(self, values: NDArray[np.float64]) -> Iterator[dict[str, float]]:
+        """The same by their numbers, a line of the table each."""
+        return (dict(zip(self.keys, row, strict=True)) for row in values.tolist())
 
     def columns(self, said: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float64]]:
         """The same by key."""
-        return dict(zip(self._keys, self._values(list(chain.from_iterable(said)), len(said)).T, strict=True))
+        return dict(zip(self.keys, self._values(list(chain.from_iterable(said)), len(said)).T, strict=True))
 
     def row(self, said: Sequence[str]) -> dict[str, float]:
         """The row of one line."""
         if self._plain:
-            return dict(zip(self._keys, map(float, said), strict=True))
-        return dict(zip(self._keys, self._values(said, 1)[0].tolist(), strict=True))
+            return dict(zip(self.keys, map(float, said), strict=True))
+        return dict(zip(self.keys, self._values(said, 1)[0].tolist(), strict=True))
 
     def flush(self, store: _Store) -> None:
         """Hands over what was remembered."""
         if not self._rows:
             return
-        rows = np.array(self._rows, dtype=np.int64)
-        for cell, column in zip(self._cells, self._values(self._texts, len(rows)).T, strict=True):
-            store.extend(cell.key, rows, column)
+        self._put(store, np.array(self._rows, dtype=np.int64), self._values(self._texts, len(self._rows)))
         self._rows.clear()
         self._texts.clear()
+
+    def put(self, store: _Store, rows: Sequence[int], values: NDArray[np.float64]) -> None:
+        """Hands over what lines say, and before it what was remembered."""
+        self.flush(store)
+        self._put(store, np.array(rows, dtype=np.int64), values)
+
+    def _put(self, store: _Store, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+        for key, column in zip(self.keys, values.T, strict=True):
+            store.extend(key, rows, column)
 
     def _values(self, texts: Sequence[str], count: int) -> NDArray[np.float64]:
         """What so many lines say, a line of the table each."""
         # The pattern has seen to it that every comma stands before three digits.
-        values = floats([text.replace(",", "") for text in texts] if self._commas else texts).reshape(count, -1)
+        return self.scaled(floats([text.replace(",", "") for text in texts] if self.commas else texts).reshape(count, -1))
+
+    def scaled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What numbers as they are printed stand for; they are changed."""
         for at, cell in enumerate(self._cells):
             if cell.times != 1.0:
                 values[:, at] = cell.multiplied(values[:, at])
