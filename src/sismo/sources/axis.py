@@ -97,7 +97,7 @@ def _by_role(columns: Mapping[str, Column]) -> dict[str, list[str]]:
     roles: dict[str, list[str]] = {"step": [], "batch": [], "epoch": [], "planned": []}
     for key in columns:
         what = meaning(key)
-        if what.role in roles:
+        if what.role in roles and not key.startswith("@"):
             roles[what.role].append(key)
     for keys in roles.values():
         keys.sort(key=lambda key: meaning(key).rank)

@@ -82,8 +82,12 @@ def pair_cells(line: str) -> tuple[Cell, ...]:
         return ()
     # "Epoch 1, validation: loss=2": what stands before the first measurement says of what data it is.
     first = next((key for key in row if meaning(key).role not in _AXES), "")
-    first = first if is_loss(first) else next(iter(row))
-    if _HELD_OUT.search(line[start : line.find(first, start)]):
+    counted = first in totals and _HELD_OUT.fullmatch(first) is not None
+    if counted:  # "Validation [10/50] loss: 2.1"
+        del row[first], totals[first]
+    first = first if is_loss(first) else next(iter(row), "")
+    held_out = counted or _HELD_OUT.search(line[start : line.find(first, start)]) is not None
+    if held_out:
         row = {cell.key: cell for cell in (_held_out(cell) for cell in row.values())}
     if counts := _TWO_COUNTS.match(line, start):
         # DCGAN and its many children: [epoch/epochs][batch/batches].
@@ -92,7 +96,7 @@ def pair_cells(line: str) -> tuple[Cell, ...]:
     has_epoch = any(meaning(key).role == "epoch" for key in row)
     if has_epoch and not any(meaning(key).role in ("step", "batch") for key in row) and (samples := _SAMPLES.search(line, start)):
         row |= {key: cell for key, group in (("batch", 1), (EPOCH_LENGTH_KEY, 2)) for cell in group_cell(key, samples, group)}
-    if not any(meaning(key).role in _AXES for key in row) and any(map(is_loss, row)):
+    if not held_out and not any(meaning(key).role in _AXES for key in row) and any(map(is_loss, row)):
         row |= {cell.key: cell for cell in counter(line, start)}
     for key, out_of in totals.items():
         if meaning(key).role in ("step", "batch"):

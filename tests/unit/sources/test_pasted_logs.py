@@ -298,3 +298,15 @@ def test_a_scale_that_stands_under_one_has_found_its_level(tmp_path: Path) -> No
     line = '2021-01-05 23:13:26 | INFO | train | {{"epoch": {0}, "train_loss": "{1}", "train_num_updates": "{0}0", "train_loss_scale": "0.25", "train_gnorm": "7.1"}}\n'
     run = read(tmp_path, "".join(line.format(20 + k, loss) for k, loss in enumerate([410.5, 408.25, 407.5, 405.125])))
     assert first_cause(run) == ""
+
+
+def test_a_counted_batch_of_the_validation_is_no_training_loss(tmp_path: Path) -> None:
+    trained = "".join(f"[{step}/900] loss: {4.5 - step / 300}\n" for step in (300, 600, 900))
+    run = read(tmp_path, f"{trained}Validation [20/40] loss: 1.75\nValidation [40/40] loss: 1.625\n")
+    assert points(run, "loss/train") == {300: 3.5, 600: 2.5, 900: 1.5}
+    assert run.series["loss/val"].values.tolist()[-1] == 1.625
+
+
+def test_the_length_that_a_counter_runs_to_may_change(tmp_path: Path) -> None:
+    text = "".join(f"[{step}/{500 if step < 400 else 900}] loss: {4.5 - step / 300}\n" for step in (150, 300, 450, 600))
+    assert points(read(tmp_path, text), "loss/train") == {150: 4.0, 300: 3.5, 450: 3.0, 600: 2.5}
