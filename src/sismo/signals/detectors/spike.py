@@ -33,6 +33,8 @@ _LR_JUMP = Threshold(
     "measured: one-step change over 5 %",
     "One-row change of the LR, off its schedule, that counts as a jump.",
 )
+_AGAIN = 6
+"""Climbs in a window from which on a height is nothing new; of spikes that crowd before a divergence there are fewer."""
 _OFTEN = 3
 """Other spikes from which on they say what the run does by itself."""
 _BY_CHANCE = 2.6
@@ -53,9 +55,18 @@ def _standing(view: View) -> list[Spike]:
     for spike in view.spikes(LOSS_TRAIN):
         lasts = spike.rows >= 5 and spike.recovered is False and (spike.prominence >= 1.5 or _unbroken(view, spike))
         towers = spike.z >= 25 and spike.rows >= 2 and spike.prominence >= 0.6 * least
-        if (spike.prominence >= least or lasts or towers) and not _creeps(view, spike):
+        if (spike.prominence >= least or lasts or towers) and not _creeps(view, spike) and not _usual(view, spike):
             found.append(spike)
     return found
+
+
+def _usual(view: View, spike: Spike) -> bool:
+    """Whether the loss was up to half its height again and again in the window before it: a loss of two levels, as a rare class makes."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None:
+        return False
+    high = before(loss, spike.start, int(view.limit("spike-window"))) > spike.before + 0.5 * (spike.peak - spike.before)
+    return int(np.count_nonzero(high[1:] & ~high[:-1])) >= _AGAIN
 
 
 def _unbroken(view: View, spike: Spike) -> bool:
@@ -284,6 +295,17 @@ def _accelerate(view: View) -> Observation:
     return found if crowding > _BY_CHANCE and higher else absent(LOSS_TRAIN)
 
 
+def _even(view: View) -> Observation:
+    """Five spikes or more at one distance: the loop makes them (a target network that is renewed), and no batch."""
+    if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
+        return unknown("more rows of loss/train")
+    spikes = _standing(view)
+    gaps = np.diff(np.array([spike.start for spike in spikes], dtype=np.float64))
+    if gaps.size < 4 or float(np.ptp(gaps)) > 0.05 * float(gaps.mean()) + _interval(view):
+        return absent(LOSS_TRAIN)
+    return present(spikes[0].start, spikes[-1].start, channel=LOSS_TRAIN, count=len(spikes), period=float(gaps.mean()))
+
+
 def _grow_with_lr(view: View) -> Observation:
     """Spikes that come where the LR is high and are higher the higher it is, three of them while it still rises.
 
@@ -360,6 +382,7 @@ DETECTORS = (
     Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
     Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
     Detector("spikes-accelerate", _READS, _accelerate, "{count} spikes from step {start} to {end}, closer together or higher as they come", "spikes do not come oftener or higher"),
+    Detector("spikes-at-one-distance", _READS, _even, "{count} spikes come every {period:.4g} steps, from step {start} on", "spikes do not come at one distance"),
     Detector("jump-after-spikes", _READS, _jump_after_spikes, "{count} spikes lead up to the jump, from step {start} on", "no spikes lead up to a jump"),
     Detector("spikes-grow-with-lr", (*_READS, LR), _grow_with_lr, "{count} spikes from step {start} to {end}, oftener and higher where the LR is high (up to {top:.3g})", "spikes do not follow the LR"),
     Detector("excursions-of-one-height", _READS, _unconfirmed, "{count} excursions stand out of the window but none above the others: the noise has heavy tails", "no crowd of equal excursions"),

@@ -150,6 +150,7 @@ CAUSES = (
         needs_any=("weight-norm-halves", "decay-outruns-learning"),
         base=0.2,
         supports=(Weight("decay-outruns-learning", 0.55), Weight("loss-rising", 0.45), Weight("gain-lost", 0.45)),
+        raised_by=(("decay-outruns-learning", _B),),
         explains=("silent-divergence", "plateau", "no-learning", "dead-units", "vanishing-gradients"),
     ),
     Cause(

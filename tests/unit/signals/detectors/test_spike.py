@@ -17,6 +17,9 @@ SPIKED = with_at(CALM, 400, 6.0, 4.5, 3.0)
 STAYS = np.where(np.arange(600) < 400, CALM, CALM + 2.0)
 THROWN = with_at(np.where(np.arange(600) < 400, CALM, CALM + np.minimum((np.arange(600) - 400) / 20, 2.0)), 400, 1e6)
 SHORT = run(loss=CALM[:10])
+RENEWED = CALM.copy()
+for _place in range(150, 600, 60):
+    RENEWED[_place : _place + 4] += 3.0
 EVALS = np.arange(20, 601, 20)
 MORE_AND_MORE = CALM.copy()
 for _height, _place in enumerate([300, 400, 450, 500, 530, 550, 570, 585]):
@@ -44,6 +47,7 @@ TRIOS = {
         run(loss=STAYS),
     ),
     "spikes-grow-with-lr": Trio(run(loss=WITH_LR, lr=WARMS), run(loss=MORE_AND_MORE, lr=WARMS), run(loss=WITH_LR)),
+    "spikes-at-one-distance": Trio(run(loss=RENEWED), run(loss=MORE_AND_MORE), SHORT),
     "jump-after-spikes": Trio(run(loss=np.where(np.arange(600) < 400, WITH_LR, CALM + 4.0)), run(loss=STAYS), SHORT),
     "norm-at-spike": Trio(run(loss=SPIKED, norm=with_at(NORM, 400, 9.0)), run(loss=SPIKED, norm=NORM), run(loss=SPIKED)),
     "norm-stays-up-after-spike": Trio(
@@ -268,3 +272,19 @@ def test_one_step_that_throws_the_weights_is_a_spike_that_stays_though_the_loss_
     assert state(made, "spike-persists") is State.PRESENT
     assert alarms(made)[0] == "optimizer-state-corrupted"
     assert "labels-corrupted" not in names(made)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_loss_of_two_levels_as_a_rare_class_makes_it_has_no_batch_from_the_long_tail(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    rare = chance.random(600) < 0.4
+    loss = 0.012 + 0.002 * chance.random(600) + np.where(rare, chance.uniform(0.05, 0.25, 600), 0.0)
+    loss[:100] += 0.6 * np.exp(-np.arange(100) / 20.0)
+    norm = np.where(rare, 0.4, 0.09) + 0.01 * chance.random(600)
+    assert not alarms(run(loss=loss, norm=norm))
+
+
+def test_spikes_at_one_distance_are_what_the_loop_does_and_no_batch() -> None:
+    made = run(loss=RENEWED, norm=np.where(RENEWED > CALM, 5.0, NORM))
+    assert state(made, "spike-recovers") is State.PRESENT
+    assert not alarms(made)
