@@ -117,7 +117,8 @@ class _Reader:
         if count:
             self._last = self._last.following
             self._lately.extend([self._last] * min(count, LONGEST))
-            self._find_stanza()
+            if count == 1:  # a stanza does not end with the same line twice
+                self._find_stanza()
         return count, end
 
     def _find_stanza(self) -> None:
