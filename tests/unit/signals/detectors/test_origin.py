@@ -60,3 +60,9 @@ def test_a_division_that_the_probe_found_rules_out_batch_norm() -> None:
     proof = event(399, "probe", origin="found", op="div", where="loss")
     last = run(loss=(np.append(np.arange(0, 390, 10), 393), np.append(falling(39), NAN)), events=[proof])
     assert "batch-norm-batch-1" not in names(last)
+
+
+def test_a_matrix_that_a_lost_gradient_spoilt_is_not_where_it_began() -> None:
+    looks = {"spectral/a": {200: 1.0, 300: NAN}, "spectral/b": {200: 1.0, 300: 2.0}}
+    assert names(run(loss=LOST, norm=np.ones(400), more=looks))[0] == "nonfinite-weight"
+    assert names(run(loss=LOST, norm=with_at(np.ones(400), 299, NAN), more=looks))[0] == "inf-into-optimizer"
