@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 import torch
 from recorder import loops
+from torch import nn
 
 import sismo
 from sismo.cli.main import run as cli
 from sismo.errors import UsageError
 from sismo.probes import checkpoints
+from sismo.probes.case import Built, Case, first_lost
 from sismo.recorder import Recorder
-from sismo.records.types import Event
+from sismo.records.probing import add_event
+from sismo.records.reader import read_run
+from sismo.records.types import Event, Header
 from sismo.records.writer import RunWriter
 from sismo.tree.types import Answer
 
@@ -196,10 +201,6 @@ def test_safetensors(tmp_path: Path) -> None:
 
 
 def test_evidence_may_be_added_while_a_run_is_written(tmp_path: Path) -> None:
-    from sismo.records.probing import add_event
-    from sismo.records.reader import read_run
-    from sismo.records.types import Header
-
     with RunWriter(tmp_path / "run", Header(source="made")) as writer:
         writer.event(Event(1, "resume"))
         add_event(tmp_path / "run", Event(2, "probe", {"origin": "none"}))
@@ -303,6 +304,19 @@ def test_a_lost_step_in_half_precision_that_is_sound_here_blames_nothing(tmp_pat
     document["header"]["dtype"] = "fp16"
     manifest.write_text(json.dumps(document))
     assert replayed(tmp_path / "run")["class"] == "none"
+
+
+def test_a_gradient_that_is_lost_before_the_loss_is_the_step_to_try(tmp_path: Path) -> None:
+    rows = {step: {"loss/train": 2.0, "grad_norm/pre": 1.0} for step in range(30)}
+    for step in (20, 21, 22):
+        rows[step] = {"loss/train": 2.0 if step == 20 else math.nan, "grad_norm/pre": math.nan}
+    rows[9] = {"loss/train": 2.0, "grad_norm/pre": math.inf}  # a step that a scaler left out
+    with RunWriter(tmp_path / "run", Header("sismo-run", dtype="fp32")) as writer:
+        for step, values in rows.items():
+            writer.row(step, values)
+    run = read_run(tmp_path / "run")
+    assert first_lost(run) == 20
+    assert Case(Built(nn.Identity(), loops.loss_of), run).lost
 
 
 def keep(folder: Path, first: int, last: int) -> None:

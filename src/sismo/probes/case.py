@@ -21,7 +21,7 @@ from sismo.probes import checkpoints
 from sismo.probes.checkpoints import Checkpoint
 from sismo.probes.flow import Loop
 from sismo.probes.step import LossFn, one_line
-from sismo.records.channels import LOSS_SCALE, LOSS_TRAIN
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
 from sismo.records.probing import ProbeReport
 from sismo.records.reader import read_run
 from sismo.records.types import Note, Run
@@ -190,10 +190,10 @@ class Case:
 
     @property
     def lost(self) -> bool:
-        """Whether the run itself had no finite loss at the suspected step."""
-        loss = self.run.get(LOSS_TRAIN) if self.run is not None else None
-        value = loss.at(self.step) if loss is not None else None
-        return value is not None and not math.isfinite(value)
+        """Whether the run itself had no finite loss, or no finite gradient, at the suspected step."""
+        seen = [self.run.get(channel) for channel in (LOSS_TRAIN, GRAD_NORM_PRE)] if self.run is not None else []
+        values = [series.at(self.step) for series in seen if series is not None]
+        return any(value is not None and not math.isfinite(value) for value in values)
 
     @property
     def has_batch(self) -> bool:
@@ -270,12 +270,19 @@ def _sound(parts: tuple[Any, ...]) -> bool:
 
 
 def first_lost(run: Run) -> int | None:
-    """The first step at which the loss or something else was seen to be non-finite."""
-    loss = run.get(LOSS_TRAIN)
+    """The first step at which the loss or something else was seen to be non-finite.
+
+    A gradient that is lost in the steps right before the loss is where it began; one of which a scaler left out the step is followed by a
+    loss.
+    """
+    loss, norm = run.get(LOSS_TRAIN), run.get(GRAD_NORM_PRE)
     steps = [event.step for event in run.events_of("nonfinite")]
     if loss is not None:
         steps += [int(at) for at, value in zip(loss.steps, loss.values, strict=True) if not math.isfinite(value)][:1]
-    return min(steps, default=None)
+    first = min(steps, default=None)
+    while first is not None and norm is not None and not math.isfinite(norm.at(first - 1) or 0.0):
+        first -= 1
+    return first
 
 
 def _user(what: str, call: Callable[[], Any]) -> Any:

@@ -42,26 +42,28 @@ def _lost(view: View) -> Observation:
     share = view.limit("gain-lost") * (0.5 if mann_kendall(parts[best:]) >= _STEADY else 1.0)
     if best >= _PARTS - 2 or gained <= 6 * rough or undone <= max(share * gained, 6 * rough):
         return absent(LOSS_TRAIN)
-    known = _validation(view)
-    if known is not None and known[2] - known[1] <= _NOTHING * (known[0] - known[1]):
-        return absent(LOSS_TRAIN)
     low = int(np.flatnonzero(parts <= parts[best] + _LIFTED * undone)[-1])  # the last part that is not over it yet
     start = int(loss.steps[part_ends(len(loss), _PARTS)[low]]) + 1
+    known = _validation(view, start)
+    if known is not None and known[2] - known[1] <= _NOTHING * (known[0] - known[1]):
+        return absent(LOSS_TRAIN)
     return present(start, view.last_step, channel=LOSS_TRAIN, best=float(parts[best]), last=float(parts[-1]), share=undone / gained)
 
 
-def _validation(view: View) -> tuple[float, float, float] | None:
-    """The first validation loss, the best and the last; None where there are fewer than four."""
+def _validation(view: View, since: int) -> tuple[float, float, float] | None:
+    """The first validation loss, the best, and the level of the last ones from a step on; None with fewer than four, or none since."""
     val = view.finite(LOSS_VAL)
-    return None if val is None or len(val) < 4 else (float(val.values[0]), float(val.values.min()), level(val.values[-3:]))
+    if val is None or len(val) < 4 or val.steps[-1] < since:
+        return None
+    return float(val.values[0]), float(val.values.min()), level(val.values[val.steps >= since][-3:])
 
 
 def _validation_keeps(view: View) -> Observation:
     """The training loss loses what was learnt, the validation loss under half of it: the data that is trained on got worse, not the model."""
-    train, known = _lost(view), _validation(view)
-    if train.state is not State.PRESENT:
+    train = _lost(view)
+    if train.state is not State.PRESENT or train.start is None:
         return train
-    if known is None:
+    if (known := _validation(view, train.start)) is None:
         return unknown(LOSS_VAL)
     first, best, last = known
     keeps = first > best and last - best < _KEPT * (first - best)

@@ -18,8 +18,11 @@ _OF_THE_CODE = ("causal", "init", "flow", "leakage")
 """Probes of the model, the loop and the data; the others ask about one step."""
 
 
-def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
-    """Whether a probe came to a result. The last time that it was run counts: what was repaired since is repaired."""
+def _event(kind: str, key: str, value: str, *, proof: bool = True) -> Callable[[View], Observation]:
+    """Whether a probe came to a result. The last time that it was run counts: what was repaired since is repaired.
+
+    ``proof`` is False for a result that has more than one explanation.
+    """
 
     def look(view: View) -> Observation:
         asked = [event for event in view.events if event.kind == "probe" and key in event.data]
@@ -34,14 +37,14 @@ def _event(kind: str, key: str, value: str) -> Callable[[View], Observation]:
         where = str(last.data.get("where") or "") or None
         # Outside of any module the phase says more than the name of the operation, which the sentence names by itself.
         place = last.data.get("module") or last.data.get("phase") or where
-        return present(start, where=where, place=place, probe=probe)
+        return present(start, where=where, place=place, probe=probe if proof else None)
 
     return look
 
 
 DETECTORS = (
     Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs"), "the same step with the same seed gives another result", "the same step gives the same result", _REPLAY),
-    Detector("replay-parts-from-run", ("events.probe",), _event("replay", "replay", "parted"), "from the very state before it the step is sound when tried again, and in the run it was not", "tried again, the step is no other than in the run", _REPLAY),
+    Detector("replay-parts-from-run", ("events.probe",), _event("replay", "replay", "parted", proof=False), "from the very state before it the step is sound when tried again, and in the run it was not", "tried again, the step is no other than in the run", _REPLAY),
     Detector("replay-blames-data", ("events.probe",), _event("replay", "class", "data"), "replayed, another batch from the same state is sound", "the replay does not blame the batch", _REPLAY),
     Detector("replay-blames-state", ("events.probe",), _event("replay", "class", "state"), "replayed, an earlier state or fresh moments are sound", "the replay does not blame the state", _REPLAY),
     Detector("replay-blames-learning-rate", ("events.probe",), _event("replay", "class", "learning-rate"), "replayed with a tenth of the learning rate, the step does no harm or far less", "the replay does not blame the learning rate", _REPLAY),

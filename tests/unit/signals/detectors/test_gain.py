@@ -44,6 +44,11 @@ def test_training_that_is_lost_while_validation_is_kept_is_the_labels() -> None:
     assert names(run(loss=BACK, val=LOST))[0] != "labels-corrupted"
 
 
+def test_validation_of_before_says_nothing_of_what_came_after() -> None:
+    assert names(run(loss=BACK, val={0: 6.0, 100: 3.0, 200: 2.2, 240: 2.1, 350: 9.9}))[0] != "labels-corrupted"
+    assert look(run(loss=BACK, val={0: 6.0, 60: 4.0, 120: 3.0, 200: 2.2}), "validation-keeps-gain").state is State.UNKNOWN
+
+
 def test_a_loss_that_gives_back_a_third_or_is_back_in_time_has_lost_nothing() -> None:
     fall = CALM[0] - CALM[-20:].mean()
     assert look(run(loss=np.where(np.arange(400) < 250, CALM, CALM + 0.33 * fall)), "gain-lost").state is State.ABSENT

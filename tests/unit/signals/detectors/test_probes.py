@@ -6,6 +6,7 @@ import numpy as np
 from support.runs import event, falling, names, run, state
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import diagnose
 from sismo.records.types import Run
 from sismo.signals.detectors import probes
 from sismo.signals.types import State
@@ -104,3 +105,16 @@ def test_gradients_that_pile_up_where_no_optimizer_clears_them_are_the_optimizer
     left = names(run(loss=falling(400), events=[event(399, "probe", flow="sound", held="no", **piles)]))
     assert left[0] == "parameter-not-in-optimizer"
     assert "missing-zero-grad" not in left
+
+
+def test_a_root_that_is_proved_leads_and_not_what_it_put_into_the_optimizer() -> None:
+    loss, norm = falling(300, 1), falling(300, 2)
+    loss[201:], norm[200:] = np.nan, np.nan
+    proof = event(200, "probe", probe="nan", origin="found", op="backward", where="sqrt")
+    assert names(run(loss=loss, norm=norm, dtype="fp32", events=[proof]))[0] == "sqrt-at-zero"
+
+
+def test_a_step_that_only_the_run_lost_proves_no_machine() -> None:
+    parted = run(loss=falling(300), events=[event(200, "probe", probe="replay", replay="parted")])
+    cause = next(one for one in diagnose(parted).causes if one.id == "hardware-fault")
+    assert "proved" not in str(cause.confirm)
