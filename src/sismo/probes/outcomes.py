@@ -253,7 +253,7 @@ class Replay:
                 return Note(
                     "replay-parted",
                     "From the very state before it the step is sound here (loss {here:.4g}), and in the run it was not ({run:.4g}): "
-                    "a machine that computed wrong, or code that changed the weights outside of the step.",
+                    "a machine that computed wrong, code that changes weights outside of the step, or code that was changed since.",
                     {"here": self.outcomes[AS_IT_WAS].loss, "run": self.recorded},
                 )
             case Class.HARDWARE:

@@ -24,7 +24,7 @@ def run(case: Case) -> ProbeReport:
     kept = {key: value for key, value in report.data.items() if key == "inputs"}
     note = Note(
         "not-again",
-        "Every number is finite when the step is tried here, and in the run its loss was not: the trouble came in between, or from the "
-        "machine.",
+        "Every number is finite when the step is tried here, and in the run it was lost. If the code was changed since, the change cures "
+        "this step; if not, the trouble came in between, or from the machine.",
     )
-    return report._replace(found=True, verdict=note, data=kept)
+    return report._replace(verdict=note, data=kept)
