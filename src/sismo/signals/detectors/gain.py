@@ -36,6 +36,8 @@ def _lost(view: View) -> Observation:
     if len(loss) < _ROWS:
         return absent(LOSS_TRAIN)
     parts = part_levels(loss.values, _PARTS)
+    if not np.isfinite(parts).all():  # finite rows whose sum is not
+        return absent(LOSS_TRAIN)
     best = int(np.argmin(parts))
     gained, undone = float(parts[0] - parts[best]), float(parts[-2:].min() - parts[best])
     rough = max(noise(loss.values), wander(parts))
