@@ -28,6 +28,18 @@ def naive() -> tuple[nn.Module, Any]:
     return model, loss
 
 
+def talks() -> tuple[nn.Module, Any]:
+    """The same, and it says so, when it is built and for every loss."""
+    model, inner = naive()
+    print("building")  # noqa: T201
+
+    def loss(model: nn.Module, batch: Tensor) -> Tensor:
+        print("a batch of", tuple(batch.shape))  # noqa: T201
+        return inner(model, batch)
+
+    return model, loss
+
+
 def raises() -> None:
     """An entry point that fails."""
     raise RuntimeError("no data here")

@@ -104,6 +104,15 @@ def test_json(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert document["rows"][0]["phase"] == "inputs"
 
 
+def test_what_the_users_code_prints_is_not_in_the_answer(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = recorded / "batches" / "step-000000024.pt"
+    assert cli(["probe", "nan", "--entry", f"{ENTRY}:talks", "--batch", str(batch), "--json"]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["probe"] == "nan"
+    assert "building" in said.err
+    assert "a batch of" in said.err
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -144,7 +153,7 @@ def test_a_step_that_the_run_never_took_is_refused(recorded: Path, capsys: pytes
         ("flow", "loop_idles", "took no step"),
         ("leakage", "build", "the fifth and the sixth"),
         ("leakage", "loader_fails", "a loader failed: OSError: the disk is gone"),
-        ("leakage", "words", "tensor of tokens"),
+        ("leakage", "words", "nothing to compare"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Converting a tensor")

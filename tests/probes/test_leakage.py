@@ -43,10 +43,58 @@ def test_rows_shorter_than_an_ngram_and_no_rows_at_all() -> None:
     assert overlap([], []).exact == 0.0
 
 
-@pytest.mark.parametrize("batch", [torch.zeros(3, 3), {"text": "words"}])
-def test_batches_without_tokens_are_refused(batch: object) -> None:
-    with pytest.raises(UsageError, match="tokens"):
+@pytest.mark.parametrize(
+    "batch",
+    [torch.zeros(3, 3), {"text": "words"}, torch.arange(12), {"labels": torch.arange(12).view(3, 4)}],
+    ids=["all the same", "no tensor", "one axis", "labels alone"],
+)
+def test_batches_that_tell_no_examples_apart_are_refused(batch: object) -> None:
+    with pytest.raises(UsageError, match="nothing to compare"):
         overlap([batch], [batch])
+
+
+def test_images_are_compared_by_what_is_on_them_and_not_by_their_labels() -> None:
+    images, digits = torch.randn(60, 3, 4, 4, generator=GENERATOR), torch.randint(0, 2, (60,), generator=GENERATOR)
+    train = list(zip(images[:40].split(8), digits[:40].split(8), strict=True))
+    inside, outside = (images[5:25], digits[5:25]), (images[40:], digits[40:])
+    assert overlap(train, [inside]).same_rows == 20
+    found = overlap(train, list(zip(outside[0].split(4), outside[1].split(4), strict=True)))
+    assert (found.rows, found.same_rows) == (20, 0)
+
+
+@pytest.mark.parametrize("beside", ["attention_mask", "label", "type"])
+def test_what_is_the_same_in_all_examples_tells_nothing(beside: str) -> None:
+    def batches(tokens: Tensor) -> list[dict[str, Tensor]]:
+        shape = (4,) if beside == "label" else (4, 16)
+        return [{beside: torch.full(shape, 7 if beside == "type" else 1), "input_ids": part} for part in tokens.split(4)]
+
+    train = rows(40, 16)
+    apart = overlap(batches(train), batches(rows(8, 16)))
+    assert (apart.rows, apart.same_rows, apart.same_ngrams) == (8, 0, 0)
+    assert overlap(batches(train), batches(train[2:10])).same_rows == 8
+
+
+@pytest.mark.parametrize("masked", ["", "right", "left"])
+def test_the_same_text_is_the_same_however_far_it_is_filled_up(masked: str) -> None:
+    texts = [rows(1, int(length))[0] + 1 for length in torch.randint(5, 12, (60,), generator=GENERATOR)]
+    others = [rows(1, int(length))[0] + 1 for length in torch.randint(5, 12, (20,), generator=GENERATOR)]
+
+    def batches(some: list[Tensor], size: int) -> list[dict[str, Tensor]]:
+        return [filled(some[at : at + size]) for at in range(0, len(some), size)]
+
+    def filled(some: list[Tensor]) -> dict[str, Tensor]:
+        side = masked or "right"
+        masks = [torch.ones_like(text) for text in some]
+        tokens, mask = (nn.utils.rnn.pad_sequence(each, batch_first=True, padding_side=side) for each in (some, masks))
+        return {"attention_mask": mask, "input_ids": tokens} if masked else {"input_ids": tokens}
+
+    assert overlap(batches(texts, 7), batches(texts[3:23], 3)).same_rows == 20
+    assert overlap(batches(texts, 7), batches(others, 3)).same_rows == 0
+
+
+def test_filling_is_no_passage() -> None:
+    train, val = (functional.pad(rows(8, 12), (0, 30)) for _ in range(2))
+    assert overlap([train], [val]).same_ngrams == 0
 
 
 def shifts(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:

@@ -165,3 +165,27 @@ def test_from_weights_that_are_lost_only_an_earlier_state_says_anything() -> Non
     assert report.data["class"] == "state"
     assert "fp32" not in report.data
     assert {row[0] for row in report.rows if row[-1]} == {outcomes.AGAIN, outcomes.EARLIER}
+
+
+def test_a_precision_that_the_machine_does_not_have_says_nothing_and_the_rest_is_judged() -> None:
+    made = next(make for name, make in faults(1) if name == Class.DATA)()
+    inner = made.loss_fn
+
+    def loss(model: torch.nn.Module, batch: object) -> torch.Tensor:
+        if torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") is torch.bfloat16:
+            raise RuntimeError("could not create a primitive descriptor for the LSTM forward propagation primitive")
+        return inner(model, batch)
+
+    found = play(made._replace(loss_fn=loss))
+    row = next(row for row in found.report().rows if row[0] == outcomes.BF16)
+    assert row[1:] == ("", "", "", "could not be run", "")
+    assert found.fault == Class.DATA
+    assert not found.outcomes[outcomes.BF16].bad(found.usual)
+
+
+def test_without_an_answer_in_fp32_there_is_none_about_it() -> None:
+    tried = [Outcome(name, 9.0, 1.0) for name in (outcomes.AS_IT_WAS, outcomes.AGAIN)]
+    tried.append(Outcome(outcomes.FP32, float("nan"), float("nan"), ran=False))
+    found = Replay({outcome.name: outcome for outcome in tried}, Usual(2.0, 0.1, 1.0), repeats=True, half=True)
+    assert found.fault is None
+    assert "fp32" not in found.report().data

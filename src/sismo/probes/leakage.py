@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from sismo.errors import UsageError
 from sismo.probes import step
+from sismo.probes.examples import LABELS, Example, alike, examples, key, padding
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import mapped, named
 from sismo.probes.untouched import untouched
@@ -25,7 +26,6 @@ _ROWS = 0.01
 """Share of validation rows that are training rows from which the loss on them says little; a row or two may be the same by chance."""
 _PASSAGES = 0.5
 """The same for passages, of which any corpus shares some: licences, headers, templates."""
-_LABELS = ("labels", "label", "targets", "target", "y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Overlap:
     """What two data sets share.
 
     Attributes:
-        rows, same_rows: rows of the validation data, and those that are in the training data token for token.
+        rows, same_rows: examples of the validation data, and those whose inputs are in the training data value for value.
         ngrams, same_ngrams: n-grams of the validation data, and those that the training data has. n: their length.
     """
 
@@ -78,13 +78,17 @@ class Leakage:
             data |= {"unlabelled": "yes" if self.unlabelled else "no", "label_share": self.share}
             notes.append(Note("labels", "{share:.1%} of the labels carry loss.", {"share": self.share}))
         if self.unlabelled:
-            numbers = {"count": self.unlabelled, "total": self.batches}
-            notes.append(Note("unlabelled", "No label carries loss in {count} of {total} training batches.", numbers))
-        verdict = Note(
-            "overlap" if shared else "apart",
-            "{same} of {rows} validation rows are training rows; {grams:.1%} of the passages of {n} tokens are in the training data.",
-            {"same": both.same_rows, "rows": both.rows, "grams": both.by_ngram, "n": both.n},
-        )
+            counts = {"count": self.unlabelled, "total": self.batches}
+            notes.append(Note("unlabelled", "No label carries loss in {count} of {total} training batches.", counts))
+        code, numbers = "overlap" if shared else "apart", {"same": both.same_rows, "rows": both.rows, "grams": both.by_ngram, "n": both.n}
+        if both.ngrams:
+            verdict = Note(
+                code,
+                "{same} of {rows} validation rows are training rows; {grams:.1%} of the passages of {n} tokens are in the training data.",
+                numbers,
+            )
+        else:
+            verdict = Note(code, "{same} of {rows} validation examples have the same input as a training example.", numbers)
         return ProbeReport("leakage", shared or bool(self.unlabelled), verdict, data, notes=tuple(notes))
 
 
@@ -108,27 +112,33 @@ class Labels:
 
 
 def overlap(train: Iterable[Any], val: Iterable[Any], n: int = 13) -> Overlap:
-    """Compares two loaders of token batches by whole rows and by n-grams (13 tokens, as the contamination study of GPT-3 has it).
+    """Compares two loaders by whole examples and by n-grams (13 tokens, as the contamination study of GPT-3 has it).
 
-    Each batch is a tensor of (rows, tokens), or holds one: the first of whole numbers. Raises ``UsageError`` for a batch without.
+    An example is what stands at one place of the first axis of its batch, and is compared by the content of its inputs, without labels,
+    masks, padding and what is the same in all of them. Passages are those of the first input that is rows of tokens.
+
+    Raises ``UsageError`` where nothing tells the examples apart.
     """
     if n < 1:
         raise UsageError(f"n is a number of tokens, 1 or more; not {n}")
-    rows: set[bytes] = set()
-    grams: list[NDArray[np.int64]] = []
-    for row in _rows(train):
-        rows.add(row.tobytes())
-        grams.append(_hashes(row, n))
-    known = np.unique(np.concatenate(grams)) if grams else np.empty(0, np.int64)
-    other = list(_rows(val))
-    mine = [_hashes(row, n) for row in other]
+    known, asked = alike(list(examples(train, n)), list(examples(val, n)))
+    pads = padding([*known, *asked])
+    keys = {key(example, pads) for example in known}
+    theirs, mine = _passages(known), _passages(asked)
+    passages = np.unique(np.concatenate(theirs)) if theirs else np.empty(0, np.int64)
     return Overlap(
-        rows=len(other),
-        same_rows=sum(row.tobytes() in rows for row in other),
+        rows=len(asked),
+        same_rows=sum(key(example, pads) in keys for example in asked),
         ngrams=sum(hashes.size for hashes in mine),
-        same_ngrams=sum(int(np.isin(hashes, known).sum()) for hashes in mine),
+        same_ngrams=sum(int(np.isin(hashes, passages).sum()) for hashes in mine),
         n=n,
     )
+
+
+def _passages(found: list[Example]) -> list[NDArray[np.int64]]:
+    """The n-grams of the first input of each example that has some."""
+    each = (next((part.grams for part in example.values() if part.grams is not None), None) for example in found)
+    return [hashes for hashes in each if hashes is not None]
 
 
 def leakage(train: Iterable[Any], val: Iterable[Any]) -> Leakage:
@@ -173,27 +183,8 @@ def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:
 
 def _target(batch: Any) -> Tensor | None:
     """The labels of a batch that names them."""
-    return next((tensor for name, tensor in named(batch) if name.rpartition(".")[2] in _LABELS and not tensor.is_floating_point()), None)
+    return next((tensor for name, tensor in named(batch) if name.rpartition(".")[2] in LABELS and not tensor.is_floating_point()), None)
 
 
 def _same_kind(tensor: Tensor, target: Tensor | None) -> bool:
     return target is not None and target.ndim == 2 and tensor.shape == target.shape and tensor.dtype == target.dtype
-
-
-def _rows(loader: Iterable[Any]) -> Iterator[NDArray[np.int64]]:
-    for batch in loader:
-        parts = [tensor for _, tensor in named(batch if isinstance(batch, (Mapping, list, tuple)) else [batch])]
-        tokens = next((tensor for tensor in parts if not tensor.is_floating_point() and tensor.dtype is not torch.bool), None)
-        if tokens is None or not 1 <= tokens.ndim <= 2:
-            raise UsageError("a batch without a tensor of tokens, rows by positions: there is nothing to compare")
-        yield from torch.atleast_2d(tokens).detach().cpu().long().numpy()
-
-
-def _hashes(row: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """A 64-bit number for every n-gram of a row. Two different ones share it once in about 10^19."""
-    if row.size < n:
-        return np.empty(0, np.int64)
-    factors = np.random.default_rng(13).integers(-(2**62), 2**62, n) * 2 + 1
-    mixed = (row + 1) * np.int64(-7046029254386353131)
-    mixed ^= mixed >> 29
-    return np.unique(np.lib.stride_tricks.sliding_window_view(mixed, n) @ factors)

@@ -86,13 +86,17 @@ def usual_until(run: Run, step: int) -> bool:
 
 
 class Outcome(NamedTuple):
-    """One replay: the loss and the gradient norm of its batch before the update, and the loss after it (NaN without an update)."""
+    """One replay: the loss and the gradient norm of its batch before the update, and the loss after it (NaN without an update).
+
+    One that could not be run here is neither bad nor sound.
+    """
 
     name: str
     loss: float
     norm: float
     after: float = math.nan
     updated: bool = False
+    ran: bool = True
 
     def bad_before(self, usual: Usual) -> bool:
         """Whether the step is bad before anything is updated: not finite, or far over what is usual."""
@@ -109,7 +113,7 @@ class Outcome(NamedTuple):
 
     def bad(self, usual: Usual) -> bool:
         """Either of the two."""
-        return self.bad_before(usual) or self.bad_update(usual)
+        return self.ran and (self.bad_before(usual) or self.bad_update(usual))
 
 
 AS_IT_WAS, AGAIN = word("as it was"), word("once more")
@@ -137,7 +141,7 @@ class Replay:
     """The outcomes of one step, as it was and changed in one thing at a time.
 
     Attributes:
-        outcomes: every replay that could be done, by its name. usual: what is normal. repeats: whether the same step gives the same result.
+        outcomes: every replay that was tried, by its name. usual: what is normal. repeats: whether the same step gives the same result.
         half: whether the step runs in half precision. initial, recorded: as ``replay`` was told.
         finite: whether every weight of the state is finite. From one that is not no change but an earlier state can help.
         lost: whether the run, as usual until then, lost its loss at this step.
@@ -203,7 +207,10 @@ class Replay:
         return name in self.outcomes and self.outcomes[name].bad(self.usual)
 
     def _sound(self, name: str) -> bool:
-        return name in self.outcomes and not self.outcomes[name].bad(self.usual)
+        return self._ran(name) and not self.outcomes[name].bad(self.usual)
+
+    def _ran(self, name: str) -> bool:
+        return name in self.outcomes and self.outcomes[name].ran
 
     def _helps(self, name: str) -> bool:
         """Whether a change makes the step sound; a lower rate helps where it takes half of the harm of an update away."""
@@ -218,7 +225,7 @@ class Replay:
             "replay": "parted" if self._parted else "agrees" if self.repeats else "differs",
             "class": self.fault.value if self.fault else "none",
         }
-        if self.reproduced and self.repeats and self.finite:
+        if self.reproduced and self.repeats and self.finite and self._ran(FP32):
             data["fp32"] = "clean" if self._sound(FP32) else "fails"
         columns = (word("replay"), word("loss"), word("gradient norm"), word("loss after it"), word("outcome"), word("what it says"))
         rows = tuple(self._row(outcome) for outcome in self.outcomes.values())
@@ -230,6 +237,8 @@ class Replay:
         return ProbeReport("replay", self.fault is not None, self._verdict(), data, columns, rows, notes)
 
     def _row(self, outcome: Outcome) -> tuple[str, ...]:
+        if not outcome.ran:
+            return (outcome.name, "", "", "", word("could not be run"), "")
         after = f"{outcome.after:.4g}" if outcome.updated else ""
         said = word("bad") if outcome.bad(self.usual) else word("sound")
         return (outcome.name, f"{outcome.loss:.4g}", f"{outcome.norm:.3g}", after, said, self._says(outcome.name))

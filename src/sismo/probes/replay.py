@@ -56,7 +56,8 @@ def replay(
         recorded: the loss that this very step had in the run, where the present state is the very one that it was taken from.
         autocast, loss_scale, clip: as in the loop.
 
-    Raises ``UsageError`` when ``loss_fn`` fails or returns no loss.
+    Raises ``UsageError`` when ``loss_fn`` fails on the step as it was, or returns no loss. A changed step that fails is one that could not
+    be run.
     """
     with untouched(model, optimizer) as loan:
         stage = _Stage(loan, model, loss_fn, optimizer, autocast, loss_scale, clip)
@@ -76,23 +77,30 @@ class _Stage:
     def play(self, batch: Any, others: Sequence[Any], earlier: Checkpoint | None, usual: Usual | None) -> Replay:
         done = [self._step(names.AS_IT_WAS, batch), self._step(names.AGAIN, batch)]
         half = self._saw_half
-        done.append(self._step(names.FP32, batch, dtype=torch.float32))
-        done.append(self._step(names.BF16, batch, dtype=torch.bfloat16))
-        calm = [self._step(names.OTHER_BATCH, other, earlier=earlier) for other in others]
+        done.append(self._try(names.FP32, batch, dtype=torch.float32))
+        done.append(self._try(names.BF16, batch, dtype=torch.bfloat16))
+        calm = [self._try(names.OTHER_BATCH, other, earlier=earlier) for other in others]
         usual = usual or Usual.of([outcome.loss for outcome in calm], [outcome.norm for outcome in calm])
         if others:
-            done.append(_middle([self._step(names.OTHER_BATCH, other) for other in others], usual))
+            done.append(_middle([self._try(names.OTHER_BATCH, other) for other in others], usual))
         if earlier is not None:
-            done.append(self._step(names.EARLIER, batch, earlier=earlier))
-        done.append(self._step(names.LOWER_LR, batch, rate=0.1))
-        done.append(self._step(names.NO_CLIP, batch, clip=None))
-        done.append(self._step(names.CLIP, batch, clip=_TIGHT))
-        done.append(self._step(names.FRESH, batch, fresh=True))
-        done.append(self._step(names.EVALUATION, batch, training=False))
+            done.append(self._try(names.EARLIER, batch, earlier=earlier))
+        done.append(self._try(names.LOWER_LR, batch, rate=0.1))
+        done.append(self._try(names.NO_CLIP, batch, clip=None))
+        done.append(self._try(names.CLIP, batch, clip=_TIGHT))
+        done.append(self._try(names.FRESH, batch, fresh=True))
+        done.append(self._try(names.EVALUATION, batch, training=False))
         if len(others) > 1 and not done[0].bad(usual):
-            done.append(self._several(names.SEVERAL, [batch, *others[1:]], others[0]))
-            done.append(self._several(names.SEVERAL_SLOWER, [batch, *others[1:]], others[0], rate=0.1))
+            done.append(self._try(names.SEVERAL, [batch, *others[1:]], others[0], several=True))
+            done.append(self._try(names.SEVERAL_SLOWER, [batch, *others[1:]], others[0], several=True, rate=0.1))
         return Replay({outcome.name: outcome for outcome in done}, usual, self._repeat(done[0], done[1]), half, finite=self._finite)
+
+    def _try(self, name: str, *given: Any, several: bool = False, **changed: Any) -> Outcome:
+        """A step that is changed in one thing. A kernel that this machine does not have, as of some layers in bf16, says nothing of it."""
+        try:
+            return self._several(name, *given, **changed) if several else self._step(name, *given, **changed)
+        except (UsageError, RuntimeError):
+            return Outcome(name, math.nan, math.nan, ran=False)
 
     def _step(
         self,
@@ -179,5 +187,5 @@ def _widen(model: nn.Module) -> bool:
 
 def _middle(tried: Sequence[Outcome], usual: Usual) -> Outcome:
     """One outcome that stands for most of them."""
-    bad = sorted(tried, key=lambda outcome: outcome.bad(usual))
+    bad = sorted([outcome for outcome in tried if outcome.ran] or tried, key=lambda outcome: outcome.bad(usual))
     return bad[len(bad) // 2]

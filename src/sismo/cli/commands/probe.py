@@ -55,6 +55,8 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
     gradients and updates, what carries a batch's loss.
     """
     import importlib
+    import sys
+    from contextlib import redirect_stdout
     from dataclasses import replace
 
     from sismo import __version__
@@ -72,10 +74,11 @@ def COMMAND(  # noqa: N802 - the name by which commands are found
         if error.name != "torch":
             raise
         raise MissingExtra("a probe", "torch") from error
-    suspected = case(entry, run, checkpoint, step, batch)
-    if suspected.run is not None and suspected.undated:
-        suspected = replace(suspected, given_step=first_alarm(suspected.run))
-    found = probe.run(suspected)
+    with redirect_stdout(sys.stderr):  # what the user's own code prints is no part of the answer
+        suspected = case(entry, run, checkpoint, step, batch)
+        if suspected.run is not None and suspected.undated:
+            suspected = replace(suspected, given_step=first_alarm(suspected.run))
+        found = probe.run(suspected)
     if run is not None:
         add_event(run, found.event(suspected.step))
     sheet = page(lang or ("en" if as_json else None), verbose=verbose)
