@@ -82,6 +82,7 @@ def test_without_anything_to_compare_with_it_does_not_guess() -> None:
     assert found.reproduced
     assert found.fault is None
     assert "another batch" in str(found.report().verdict)
+    assert found.report().found  # that nobody knows why it is bad does not make it sound
 
 
 def test_a_loss_without_gradient_is_refused() -> None:

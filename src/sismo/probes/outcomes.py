@@ -234,7 +234,7 @@ class Replay:
             if math.isnan(self.usual.loss)
             else (Note("usual", "Usual here: loss {loss:.4g}, gradient norm {norm:.3g}.", self.usual._asdict()),)
         )
-        return ProbeReport("replay", self.fault is not None, self._verdict(), data, columns, rows, notes)
+        return ProbeReport("replay", self.fault is not None or self.reproduced, self._verdict(), data, columns, rows, notes)
 
     def _row(self, outcome: Outcome) -> tuple[str, ...]:
         if not outcome.ran:
