@@ -41,7 +41,7 @@ def test_an_answer_is_written_down_and_can_be_replaced(root: Path) -> None:
     ("number", "name", "because", "says"),
     [
         ("04", "bad-init", "x", "01, 02, 03"),
-        ("1", "bad-init", "x", "01, 02, 03"),
+        ("5", "bad-init", "x", "01, 02, 03"),
         ("01", "bad-luck", "x", "no failure and no cause"),
         ("01", "bad-init", "  ", "rests on"),
     ],

@@ -317,7 +317,8 @@ def _collapse(view: View) -> Observation:
     earlier = values[max(0, start - width - 20) : max(1, start - width)]
     half = earlier.size // 2
     descends = half > 0 and level(earlier[half:]) < _DESCENDS * level(earlier[:half])
-    fell = earlier.size >= 3 and ends < 0.05 * level(earlier) and level(earlier) > 0.3 and not view.family("loss_term")
+    soon = level(values[start + width : start + 2 * width]) if start + width < len(loss) else ends
+    fell = earlier.size >= 3 and max(soon, ends) < 0.05 * level(earlier) and level(earlier) > 0.3 and not view.family("loss_term")
     found = present(
         int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, before=level(earlier) if earlier.size else 0.0, after=ends
     )
