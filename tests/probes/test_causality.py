@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from torch.nn import functional
 
 import sismo
 from sismo.errors import UsageError
+from sismo.probes.case import Built, Case
 from sismo.probes.causality import causality
+from sismo.probes.kinds import causal
 
 
 @pytest.mark.parametrize("known", [pytest.param(known, id=name) for name, known in ARCHITECTURES.items()])
@@ -84,6 +87,42 @@ def test_what_is_no_sequence_model_is_refused(model: nn.Module) -> None:
     batch: Any = torch.randn(4) if isinstance(model, nn.Linear) else torch.randn(2, 5, 4)
     with pytest.raises(UsageError):
         causality(model, batch)
+
+
+class _Encoder(nn.Module):
+    """A bidirectional encoder; with ``pooled`` it gives one answer for the whole sequence, beside its hidden states."""
+
+    def __init__(self, pooled: bool) -> None:
+        super().__init__()
+        self.pooled, self.embed, self.head = pooled, nn.Embedding(40, 16), nn.Linear(16, 5)
+        layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+
+    def forward(self, tokens: torch.Tensor) -> Any:
+        hidden = self.encoder(self.embed(tokens))
+        return {"hidden": hidden, "logits": self.head(hidden.mean(1))} if self.pooled else self.head(hidden)
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (3, 16), (5, 5), (3, 5)])
+def test_a_classifier_of_whole_sequences_is_refused_whatever_its_size(shape: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match=f"no axis of {shape[1]} positions"):
+        causality(_Encoder(pooled=True), torch.randint(0, 40, shape))
+
+
+@pytest.mark.parametrize(("asked", "found"), [("tags", False), ("next", True)])
+def test_an_encoder_is_at_fault_only_where_the_next_token_is_asked_for(asked: str, found: bool, tmp_path: Path) -> None:
+    words = torch.randint(0, 5, (4, 13), generator=torch.Generator().manual_seed(0))
+    target = words[:, 1:] if asked == "next" else (words[:, :-1] + 1) % 5
+    batch = {"tokens": words[:, :-1], "labels": target}
+
+    def loss_fn(model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return nn.functional.cross_entropy(model(batch["tokens"]).flatten(0, 1), batch["labels"].flatten())
+
+    torch.save(batch, path := tmp_path / "batch.pt")
+    report = causal.run(Case(Built(_Encoder(pooled=False), loss_fn), given_batch=path))
+    assert report.found is found
+    assert (report.data.get("causality") == "broken") is found
+    assert "meant to see ahead" in " ".join(note.text for note in report.notes)
 
 
 def test_the_public_name() -> None:

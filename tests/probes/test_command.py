@@ -79,6 +79,17 @@ def test_another_batch_proves_nothing_about_that_of_the_step(recorded: Path, cap
     assert "inputs" not in sismo.load(recorded).events_of("probe")[-1].data  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("probe", ["replay", "batch"])
+def test_another_batch_is_not_said_to_clear_the_step(recorded: Path, capsys: pytest.CaptureFixture[str], probe: str) -> None:
+    kept = recorded / "batches" / "step-000000024.pt"
+    kept.rename(kept.with_name("step-000000022.pt"))
+    cli(["probe", probe, "--entry", f"{ENTRY}:whole", "--run", str(recorded)])
+    verdict = " ".join(capsys.readouterr().out.split())
+    assert "nother batch" in verdict.partition(":")[0]
+    assert "step 24 was not kept" in verdict
+    assert not {"class", "batch"} & sismo.load(recorded).events_of("probe")[-1].data.keys()  # type: ignore[union-attr]
+
+
 def test_the_last_finite_checkpoint_is_taken(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     last = recorded / "checkpoints" / "step-000000023.pt"
     state = torch.load(last, weights_only=True)

@@ -92,3 +92,15 @@ def test_a_loss_function_that_fails_stops_neither_training_nor_recording(tmp_pat
     assert len(losses) == LOST + 4
     assert not results(tmp_path / "run")
     assert math.isnan(float(losses[-1]))
+
+
+@pytest.mark.parametrize("spike", [60, 66])
+def test_the_batch_of_a_spike_is_kept_wherever_the_look_falls(tmp_path: Path, spike: int) -> None:
+    model, optimizer = loops.build()
+    with Recorder(model, optimizer, tmp_path / "run") as recorder:
+        for number, _ in enumerate(recorder.batches(range(spike + 15))):
+            recorder.step(500.0 if number == spike else 2.0 + 0.01 * (number % 7))
+    (zoom,) = [event for event in sismo.load(tmp_path / "run").events if event.kind == "zoom"]  # type: ignore[union-attr]
+    assert zoom.data["since"] == spike
+    kept = sorted(path.stem for path in (tmp_path / "run" / "batches").glob("*.pt"))
+    assert kept == [f"step-{step:09d}" for step in range(spike - 3, spike + 1)]

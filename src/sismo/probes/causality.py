@@ -28,6 +28,9 @@ _ROUNDING = 1000
 """Units in the last place of the largest output that still count as rounding."""
 
 
+_MEANT = Note("bidirectional", "A bidirectional model, an encoder or a tagger, is meant to see ahead: this probe is not for it.")
+
+
 class Order(StrEnum):
     """How a model treats the order of its positions."""
 
@@ -84,7 +87,8 @@ class Causality:
             (str(prefix.length), str(prefix.count), "" if prefix.first is None else str(prefix.first), f"{prefix.effect:.2g}")
             for prefix in self.prefixes
         )
-        return ProbeReport("causal", self.order is Order.LEAKS, self._verdict(), data, columns, rows)
+        notes = (_MEANT,) if self.order is Order.LEAKS else ()
+        return ProbeReport("causal", self.order is Order.LEAKS, self._verdict(), data, columns, rows, notes)
 
     def _verdict(self) -> Note:
         numbers = {"first": self.first, "by": self.by, "where": self.module or self.kind, "kind": self.kind, "visible": self.visible}

@@ -97,13 +97,19 @@ class Labels:
     """How the labels of a batch lie to its inputs.
 
     Attributes:
-        share: share of labels that carry loss. equal: share of those that equal the input at the same place.
+        share: share of labels that carry loss. equal: share of those that equal the input at the same place. following: at the next place.
         shifted: whether the loss compares each output with the label after it, so that labels are rightly those of the inputs.
     """
 
     share: float
     equal: float
+    following: float
     shifted: bool
+
+    @property
+    def by_place(self) -> bool:
+        """Whether the labels say something about their own place, as tags and masked tokens do: neither the inputs nor what comes next."""
+        return not (self.shifted or self.in_input or self.following > 0.9)
 
     @property
     def in_input(self) -> bool:
@@ -170,6 +176,8 @@ def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:
         return None
     carries = target != _IGNORED
     equal = float((target == tokens)[carries].float().mean()) if bool(carries.any()) else 0.0
+    ahead = carries[:, :-1]
+    following = float((target[:, :-1] == tokens[:, 1:])[ahead].float().mean()) if bool(ahead.any()) else 0.0
     other = tokens.clone()
     other[:, -1] = torch.where(tokens[:, -1] != tokens[:, 0], tokens[:, 0], tokens[:, tokens.shape[1] // 2])
     with untouched(model), torch.no_grad():
@@ -178,7 +186,7 @@ def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:
             float(step.loss_of(model, mapped(batch, lambda tensor, swap=swap: swap if tensor is tokens else tensor), loss_fn))
             for swap in (tokens, other)
         ]
-    return Labels(float(carries.float().mean()), equal, losses[0] == losses[1])
+    return Labels(float(carries.float().mean()), equal, following, losses[0] == losses[1])
 
 
 def _target(batch: Any) -> Tensor | None:

@@ -21,6 +21,16 @@ _LONGEST = 64
 """Positions that are looked at: what lets the future in does so in a short sequence too."""
 
 
+class _NoPositions(UsageError):
+    """The output has no axis of positions."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(
+            f"the model's output has no axis of {length} positions: it is no sequence model whose future could be hidden, "
+            "as a classifier of whole sequences is none"
+        )
+
+
 class Call(NamedTuple):
     """One call of a model. ``name`` is the path of the sequence among the arguments, ``axis`` the one along which time runs."""
 
@@ -40,18 +50,27 @@ class Call(NamedTuple):
         return self.sequence.shape[self.axis]
 
     def run(self, model: nn.Module) -> Tensor:
-        """The first output that has a value for every position."""
+        """The model's own output: its logits, where it names them, else the first one that has a value for every position.
+
+        Raises ``UsageError`` where it has none, whatever the modules within give.
+        """
         try:
             with torch.no_grad(), torch.compiler.set_stance("force_eager"):
                 output = model(*self.arguments, **self.options)
         except Exception as error:
             raise UsageError(f"the model failed on this batch: {step.one_line(error)}") from error
-        found = [
-            tensor for _, tensor in named(output) if tensor.is_floating_point() and time_axis(tensor, self.length, self.axis) is not None
-        ]
+        floating = [(name, tensor) for name, tensor in named(output) if tensor.is_floating_point()]
+        logits = [tensor for name, tensor in floating if name.rpartition(".")[2] == "logits"]
+        found = [tensor for tensor in logits or [tensor for _, tensor in floating] if self._by_position(tensor)]
         if not found:
-            raise UsageError(f"no output of the model has an axis of {self.length} positions, so nothing can be said about their order")
+            raise _NoPositions(self.length)
         return found[0]
+
+    def _by_position(self, output: Tensor) -> bool:
+        """Whether an output has an axis of positions. That of the examples is none, if it is as long."""
+        examples = self.axis != 0 and output.ndim >= 1 and output.shape[0] == self.sequence.shape[0]
+        rest = output[0] if examples else output
+        return time_axis(rest, self.length, self.axis) is not None
 
     def with_sequence(self, sequence: Tensor) -> Call:
         """The same call with another sequence."""
@@ -140,16 +159,18 @@ def _as_called(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[tuple[Any
 
 
 def _short(model: nn.Module, call: Call) -> Call:
-    """A length that no other axis has, so that positions can be told from features; the whole sequence where that fails."""
+    """A length that no other axis has, so that positions can be told from features; the whole sequence where the model fails on less."""
     taken = {size for parameter in model.parameters() for size in parameter.shape} | {call.sequence.shape[0]}
     length = min(call.length, _LONGEST)
-    while length in taken and length > 5:
+    while length in taken and length > 3:
         length -= 1
     if length == call.length:
         return call
     short = call.cropped(length)
     try:
         short.run(model)
+    except _NoPositions:
+        raise _NoPositions(call.length) from None
     except UsageError:
         return call
     return short

@@ -44,7 +44,7 @@ class Journal:
         mirrors: Sequence[Mirror],
         *,
         zooms: bool,
-        trouble: Callable[[], None],
+        trouble: Callable[[int], None],
     ) -> None:
         self._ranks, self._replicas, self._panels, self._mirrors, self._zooms = ranks, replicas, panels, mirrors, zooms
         self._lag = Lag()
@@ -142,8 +142,9 @@ class Journal:
             events += self._replicas.compare(step, rows, self._ranks.world)
         for event in events:
             self._writer.event(event)
-        if any(event.kind in ("zoom", "nonfinite") for event in events):
-            self._trouble()
+        troubled = [int(str(event.data.get("since", event.step))) for event in events if event.kind in ("zoom", "nonfinite")]
+        if troubled:
+            self._trouble(min(troubled))
             for at, ids in self._ids:
                 self._writer.event(Event(at, "batch", {"ids": ids}))
             self._ids.clear()

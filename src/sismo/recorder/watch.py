@@ -56,24 +56,26 @@ class Watch:
         if len(self._rows) > 2 * ROWS:
             self._forget()
         was, self._finite = self._finite, all(math.isfinite(value) for value in row.values())
-        trouble = "not finite" if not self._finite else ""
+        trouble = ("not finite", step) if not self._finite else None
         if not self._finite:
             self.quiet_since = step + 1
         if (was and trouble) or (self._finite and len(self._rows) % EVERY == 0 and (trouble := self._found(step))):
             self.quiet_since = step + 1
             if step >= self.until + PAUSE or self.until < 0:
                 self.until = step + 1 + WINDOW
-                return [Event(step, "zoom", {"reason": trouble, "until": self.until})]
+                reason, since = trouble
+                return [Event(step, "zoom", {"reason": reason, "since": since, "until": self.until})]
         return []
 
-    def _found(self, step: int) -> str:
+    def _found(self, step: int) -> tuple[str, int] | None:
+        """What is wrong, and since which step."""
         for detector in self._looks:
             seen = detector.look(self._view)
             if seen.state is State.PRESENT and (detector.id, seen.start) not in self._reported:
                 self._reported.add((detector.id, seen.start))
                 if seen.start is None or seen.start >= step - ROWS // 4:
-                    return detector.id
-        return ""
+                    return detector.id, step if seen.start is None else seen.start
+        return None
 
     def _forget(self) -> None:
         self._rows = self._rows[-ROWS:]

@@ -13,13 +13,18 @@ from torch import Tensor
 from sismo.probes.case import BATCHES
 from sismo.probes.nan_origin import nan_origin
 from sismo.probes.step import LossFn
-from sismo.probes.tensors import finite, mapped
+from sismo.probes.tensors import finite, mapped, tensors
 from sismo.recorder.checkpoints import save
 from sismo.recorder.scene import Scene, local
 from sismo.recorder.shield import Shield, log
+from sismo.recorder.watch import EVERY
 
 _KEPT = 4
-"""Batches that are held: the suspected one, and some to compare with."""
+"""Batches that are written down: the suspected one, and some to compare with."""
+_HELD = EVERY + 2 * _KEPT
+"""Batches that are held: a spike is looked for every few rows, and a row lands some steps after its batch."""
+_BYTES = 2**30
+"""Memory that batches beyond the last few may take."""
 _Happened = Callable[[int, str, dict[str, object]], None]
 
 
@@ -31,7 +36,7 @@ class Witness:
 
     def __init__(self, scene: Scene, shield: Shield, folder: Path, loss_fn: LossFn | None, happened: _Happened) -> None:
         self._scene, self._shield, self._folder, self._loss_fn, self._happened = scene, shield, folder, loss_fn, happened
-        self._batches: deque[tuple[int, Any]] = deque(maxlen=_KEPT)
+        self._batches: deque[tuple[int, Any]] = deque(maxlen=_HELD)
         self._asked = loss_fn is None
         self.verdict = ""
 
@@ -39,12 +44,16 @@ class Witness:
         """The batches of a loader; the last ones are held."""
         for batch in loader:
             self._batches.append((step(), batch))
+            while len(self._batches) > _KEPT and sum(tensor.nbytes for _, held in self._batches for tensor in tensors(held)) > _BYTES:
+                self._batches.popleft()
             yield batch
 
-    def save(self) -> None:
-        """Writes the held batches into the run."""
-        for step, batch in self._batches:
-            path = self._folder / BATCHES / f"step-{step:09d}.pt"
+    def save(self, step: int) -> None:
+        """Writes the batch of a step and some before it into the run; the last ones where that one is no longer held."""
+        held = list(self._batches)
+        until = [(at, batch) for at, batch in held if at <= step] or held
+        for at, batch in until[-_KEPT:]:
+            path = self._folder / BATCHES / f"step-{at:09d}.pt"
             if not path.exists():
                 save(path, mapped(batch, lambda tensor: tensor.detach().cpu()))
 
@@ -74,7 +83,7 @@ class Witness:
         self.verdict = str(report.verdict)
         log.warning("step %d: %s", step, self.verdict)
         self._happened(step, "probe", {"probe": report.probe, **report.data})
-        self.save()
+        self.save(step)
 
 
 def _all_finite(gradients: list[Tensor]) -> bool:

@@ -6,6 +6,7 @@ from sismo.probes import checkpoints
 from sismo.probes.batch import carried
 from sismo.probes.case import Case
 from sismo.records.probing import ProbeReport
+from sismo.records.types import Note
 
 _RECENT = 20
 
@@ -14,4 +15,8 @@ def run(case: Case) -> ProbeReport:
     """Runs every example by itself; the other batches that the run kept are the recent ones."""
     case.restore()
     recent = [checkpoints.batch(path) for at, path in case.batches() if at < case.step][-_RECENT:]
-    return case.remarked(carried(case.built.model, case.batch, case.built.loss_fn, recent).report())
+    found = carried(case.built.model, case.batch, case.built.loss_fn, recent).report()
+    if found.data["batch"] == "even" and not case.has_batch:
+        verdict = Note("even-other", "No example stands out from another batch: that of step {step} was not kept.", {"step": case.step})
+        found = found._replace(verdict=verdict, data={key: value for key, value in found.data.items() if key != "batch"})
+    return case.remarked(found)

@@ -17,6 +17,9 @@ def run(case: Case) -> ProbeReport:
     seen = labels(built.model, case.batch, built.loss_fn)
     if seen is None:
         return found
+    if found.found and seen.by_place:
+        verdict = Note("by-place", "Positions see later ones, and the labels are those of the same positions: no next token is asked for.")
+        found = found._replace(found=False, verdict=verdict, data={"bidirectional": "yes"})
     notes = [*found.notes, Note("labels", "{share:.1%} of the labels carry loss.", {"share": seen.share})]
     if seen.in_input:
         notes.append(

@@ -35,7 +35,15 @@ def run(case: Case) -> ProbeReport:
         after = _from_here(case, case.checkpoint)
         if after.reproduced:
             return _said_of(later, case, after.report())
-    return case.remarked(found.report())
+    report = found.report()
+    if found.fault is None and not found.reproduced and not case.has_batch:
+        report = report._replace(verdict=_other(case.step), data={key: value for key, value in report.data.items() if key != "class"})
+    return case.remarked(report)
+
+
+def _other(step: int) -> Note:
+    """What a sound step says where its batch is another one than that of the suspected step."""
+    return Note("replay-other", "Another batch is sound from this state: the batch of step {step} was not kept.", {"step": step})
 
 
 def _said_of(later: Checkpoint, case: Case, found: ProbeReport) -> ProbeReport:
@@ -75,6 +83,6 @@ def _before(case: Case) -> Checkpoint | None:
 def _recorded(case: Case) -> float | None:
     """The run's own loss of the step, where state and batch are the ones that it had: then both should be the same."""
     loss = case.run.get(LOSS_TRAIN) if case.run is not None else None
-    if loss is None or not case.exact or (case.run is not None and (case.run.header.accumulation or 1) > 1):
+    if loss is None or not (case.exact and case.has_batch) or (case.run is not None and (case.run.header.accumulation or 1) > 1):
         return None
     return loss.at(case.step)
