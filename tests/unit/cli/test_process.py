@@ -76,7 +76,14 @@ def test_a_reader_that_goes_away_changes_nothing(name: str, code: int) -> None:
 
 
 def test_ctrl_c_ends_it_with_130_and_one_line() -> None:
-    process = subprocess.Popen([*SISMO, "diagnose", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*SISMO, "diagnose", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell starts what runs in its background with the signal ignored, and so would this be.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     # Long enough to be waiting for its input; numpy alone takes a tenth of a second.
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
