@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +106,22 @@ def test_the_batch_of_a_spike_is_kept_wherever_the_look_falls(tmp_path: Path, sp
     assert zoom.data["since"] == spike
     kept = sorted(path.stem for path in (tmp_path / "run" / "batches").glob("*.pt"))
     assert kept == [f"step-{step:09d}" for step in range(spike - 3, spike + 1)]
+
+
+@pytest.mark.parametrize(("device", "held"), [("cpu", 18), ("meta", 4)])
+def test_large_batches_on_an_accelerator_are_let_go_of(tmp_path: Path, device: str, held: int) -> None:
+    """16 MiB each; the meta device stands for any that is not the host."""
+    model, optimizer = loops.build()
+    made: list[weakref.ref[Tensor]] = []
+
+    def batches() -> Iterator[Tensor]:
+        for _ in range(30):
+            batch = torch.empty(2**22, device=device)
+            made.append(weakref.ref(batch))
+            yield batch
+            del batch
+
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        for batch in recorder.batches(batches()):
+            del batch
+        assert sum(one() is not None for one in made) == held

@@ -23,8 +23,8 @@ _KEPT = 4
 """Batches that are written down: the suspected one, and some to compare with."""
 _HELD = EVERY + 2 * _KEPT
 """Batches that are held: a spike is looked for every few rows, and a row lands some steps after its batch."""
-_BYTES = 2**30
-"""Memory that batches beyond the last few may take."""
+_HOST, _DEVICE = 2**30, 2**26
+"""Bytes that batches beyond the last few may take in the memory of the host, and in that of an accelerator, which training may need."""
 _Happened = Callable[[int, str, dict[str, object]], None]
 
 
@@ -44,9 +44,14 @@ class Witness:
         """The batches of a loader; the last ones are held."""
         for batch in loader:
             self._batches.append((step(), batch))
-            while len(self._batches) > _KEPT and sum(tensor.nbytes for _, held in self._batches for tensor in tensors(held)) > _BYTES:
+            while len(self._batches) > _KEPT and self._too_large():
                 self._batches.popleft()
             yield batch
+
+    def _too_large(self) -> bool:
+        held = [tensor for _, batch in self._batches for tensor in tensors(batch)]
+        host = sum(tensor.nbytes for tensor in held if tensor.device.type == "cpu")
+        return host > _HOST or sum(tensor.nbytes for tensor in held) - host > _DEVICE
 
     def save(self, step: int) -> None:
         """Writes the batch of a step and some before it into the run; the last ones where that one is no longer held."""
