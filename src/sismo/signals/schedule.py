@@ -28,6 +28,8 @@ _VISIBLE = 0.005
 """Share of the peak that a jump must have, whatever it is relative to a rate near 0."""
 _COARSE = 200
 """Units of the last printed digit in the peak; with more, rounding hides no rate that matters."""
+_FINE = 1e-3
+"""Share of the peak under which a stair may be a unit of the last printed digit: three digits are the fewest that a rate has."""
 _FEW = 5
 """Rows under which no slope can be told from a jump."""
 _RESTLESS = 20
@@ -112,7 +114,7 @@ def describe(series: Series, jump: float = 0.05, rise: float = 0.2) -> Schedule 
     constant = bool(np.all(np.abs(values - values[0]) <= same))
     grid = _grid(values, distinct, peak)
     changes = np.flatnonzero(np.abs(np.diff(values)) > same)
-    staircase = not grid and _is_staircase(steps, changes)
+    staircase = not grid and _is_staircase(steps, changes, np.abs(np.diff(values))[changes], peak)
     # Some loops log the base rate once before the scheduler first runs: the shape begins after that row.
     lead = 1 if len(clean) > 2 and values[0] > 2.0 * values[1] else 0
     moves = swings(values, max(rise * peak, 2.0 * grid), lead) if peak > 0.0 and not constant else ()
@@ -187,14 +189,19 @@ def _grid(values: Floats, distinct: Floats, peak: float) -> float:
     return unit if median(moves) < 1.5 * unit else 0.0
 
 
-def _is_staircase(steps: Steps, changes: Steps) -> bool:
+def _is_staircase(steps: Steps, changes: Steps, heights: Floats, peak: float) -> bool:
     """Whether the changes come at even distances with level rows between: three changes at least, all but one in ten in time."""
-    if changes.size < 3 or steps.size < 2 * changes.size:
+    if changes.size < 3 or steps.size < 2 * changes.size or _is_last_digit(median(heights), peak):
         return False
     gaps = np.diff(steps[changes + 1])
     middle = float(median(gaps))
     off = np.abs(gaps - middle) > max(0.02 * middle, float(median(np.diff(steps))))
     return bool(np.count_nonzero(off) <= 0.1 * gaps.size) and middle >= 2.0 * float(median(np.diff(steps)))
+
+
+def _is_last_digit(height: float, peak: float) -> bool:
+    """Whether a stair is what printing with so many digits makes of a smooth decay: small, and a power of ten."""
+    return height < _FINE * peak and abs(math.log10(height) - round(math.log10(height))) < 0.01
 
 
 def _jumps(steps: Steps, values: Floats, stairs: Steps | None, jump: float, grid: float, peak: float) -> tuple[list[Jump], tuple[int, ...]]:

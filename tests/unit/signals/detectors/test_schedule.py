@@ -117,6 +117,20 @@ def test_a_step_decay_is_no_jump() -> None:
     assert state(made, "lr-jumps-up") is State.ABSENT
 
 
+@pytest.mark.parametrize("digits", [3, 4, 5, 6])
+def test_a_smooth_decay_printed_with_few_digits_is_no_staircase(digits: int) -> None:
+    rows = np.arange(5 * 10**digits)
+    smooth = 3e-4 * (1 - 0.99 * rows / rows.size)
+    printed = np.array([float(f"{rate:.{digits}g}") for rate in smooth])
+    made = run(loss=np.full(rows.size, 2.0) + 1e-3 * np.sin(rows), lr=printed)
+    assert state(made, "lr-staircase") is not State.PRESENT
+
+
+def test_a_staircase_of_many_low_stairs_is_one() -> None:
+    stairs = np.repeat(1e-3 * 0.9995 ** np.arange(4000), 3)
+    assert state(run(loss=np.linspace(3.0, 2.0, stairs.size), lr=stairs), "lr-staircase") is State.PRESENT
+
+
 def test_a_sparse_log_of_a_cosine_has_no_jump_and_no_staircase() -> None:
     lr = cosine(20_000, warmup=500)[::500]
     made = run(loss=(np.arange(40) * 500, falling(40)), lr=(np.arange(40) * 500, lr))
