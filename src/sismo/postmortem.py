@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sismo.records.channels import FAMILIES, panel_of
+from sismo.records.clipping import clip_of
 from sismo.records.sentence import fill
 from sismo.records.types import NOTHING, RECORDED, Run
 from sismo.signals.types import Detector, Observation, State
 from sismo.tree.catalogue import remedies
 from sismo.tree.proof import first_action, proved_by, sees_the_change
+from sismo.tree.remedy import Rule
 from sismo.tree.types import Answer, Diagnosis, Finding, Visit
 
 SCHEMA = "sismo.postmortem/1"
@@ -129,7 +131,7 @@ def write(run: Run, diagnosis: Diagnosis, detectors: Mapping[str, Detector], pre
         step=first.step if first else None,
         verdict=_verdict(run, diagnosis),
         facts=_facts(run),
-        causes=[_cause(finding, detectors, recorded) for finding in diagnosis.findings],
+        causes=[_cause(finding, detectors, run) for finding in diagnosis.findings],
         walk=[_visit(visit, detectors, recorded) for visit in diagnosis.path],
         unknown=[item for visit in diagnosis.open_questions for item in [_open(visit, detectors, run)]],
         notes=[Text(note.text, note.numbers) for note in run.notes],
@@ -175,8 +177,22 @@ def _facts(run: Run) -> list[Text]:
     return facts
 
 
-def _cause(finding: Finding, detectors: Mapping[str, Detector], recorded: bool) -> CauseItem:
-    cause, action = finding.cause, first_action(finding)
+def action_of(finding: Finding, run: Run) -> Text:
+    """What to do first. Where that is to clip and gradients are clipped already, it says at what, and what is left to do."""
+    action = Text(first_action(finding))
+    bounds = [change.values for change in remedies()[finding.cause.id].changes if (change.setting, change.rule) == ("clip", Rule.LOWER)]
+    clip = clip_of(run)
+    if not bounds or not clip:
+        return action
+    tighter = next((value for value in bounds[0] if float(value) < clip), None)
+    numbers = {"action": action, "clip": clip, "tighter": tighter}
+    if tighter is None:
+        return Text("{action} Gradients are clipped at {clip:.3g} already: it is not a clip that is missing.", numbers)
+    return Text("{action} Gradients are clipped at {clip:.3g} already: tighten that to {tighter:.3g}.", numbers)
+
+
+def _cause(finding: Finding, detectors: Mapping[str, Detector], run: Run) -> CauseItem:
+    cause, action, recorded = finding.cause, first_action(finding), run.header.source == RECORDED
     evidence, looked_for = ([_evidence(one, detectors, recorded) for one in seen] for seen in (finding.evidence, finding.looked_for))
     return CauseItem(
         id=cause.id,
@@ -189,7 +205,7 @@ def _cause(finding: Finding, detectors: Mapping[str, Detector], recorded: bool) 
         against=[_evidence(observation, detectors, recorded) for observation in finding.against],
         looked_for=[item for item in looked_for if str(item.text) not in {str(one.text) for one in evidence}],
         open=[_evidence(observation, detectors, recorded) for observation in finding.open],
-        first_action=Text(action),
+        first_action=action_of(finding, run),
         fixes=[Text(fix) for fix in cause.fixes if fix != action],
         confirm=_confirm(finding),
         counter=Text(cause.counter),

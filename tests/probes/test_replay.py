@@ -190,3 +190,24 @@ def test_without_an_answer_in_fp32_there_is_none_about_it() -> None:
     found = Replay({outcome.name: outcome for outcome in tried}, Usual(2.0, 0.1, 1.0), repeats=True, half=True)
     assert found.fault is None
     assert "fp32" not in found.report().data
+
+
+def test_the_step_is_clipped_as_it_was_in_the_run_though_its_configuration_names_no_clip() -> None:
+    from support.runs import run as made
+
+    from sismo.probes.case import Built, Case
+
+    norms = [1.0, 3.0, 0.2, 4.0, 5.0]
+    seen = made(loss=[2.0] * 5, norm=norms, more={"grad_norm/post": [min(norm, 0.5) for norm in norms]})
+    model = torch.nn.Linear(2, 1)
+    assert Case(Built(model, lambda model, batch: model(batch).mean()), seen).clip == 0.5
+
+
+def test_a_looser_clip_than_the_one_in_force_is_not_tried() -> None:
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    tried = [
+        outcomes.CLIP in replay(model, torch.ones(3, 2), lambda model, batch: model(batch).square().mean(), optimizer, clip=clip).outcomes
+        for clip in (None, 1.0, 0.5, 0.1)
+    ]
+    assert tried == [True, True, False, False]

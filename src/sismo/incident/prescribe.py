@@ -9,11 +9,11 @@ from sismo.incident.checkpoints import HEALTHY, last_healthy
 from sismo.incident.settings import proposed
 from sismo.incident.subject import subject_of
 from sismo.incident.types import Gap, Prescription, Skip, Start
-from sismo.postmortem import LIKELY, Text
+from sismo.postmortem import LIKELY, Text, action_of
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
 from sismo.tree.catalogue import remedies
-from sismo.tree.proof import OF_A_STEP, first_action, proved_by
+from sismo.tree.proof import OF_A_STEP, proved_by
 from sismo.tree.remedy import Kind, Remedy, Restart
 from sismo.tree.types import Diagnosis, Finding
 
@@ -31,7 +31,7 @@ def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
         kind=kind.value,
         confidence=first.confidence,
         refused=None,
-        action=Text(action),
+        action=action,
         start=start(run, first, remedy),
         skip=_skip(run, first.step, remedy) if remedy.skip and first.step is not None and _came_later(run, first.step) else None,
         changes=[change for change in (proposed(one, run) for one in remedy.changes) if change.old is None or change.new is not None],
@@ -40,9 +40,9 @@ def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
     )
 
 
-def _what(run: Run, first: Finding, remedy: Remedy) -> tuple[Kind, str, str]:
+def _what(run: Run, first: Finding, remedy: Remedy) -> tuple[Kind, Text, str]:
     """What is asked for, the first action, and the experiment before it. What an experiment has proved is not to be looked at once more."""
-    action = first_action(first)
+    action = action_of(first, run)
     if not proved_by(first):
         return remedy.kind, action, probe_command(run, first, remedy)
     if remedy.kind is not Kind.PROBE:
@@ -56,7 +56,7 @@ def _refused(run: Run, diagnosis: Diagnosis) -> Gap | None:
         note = subject_of(diagnosis)
         how = Text("Let the run go on.")
         if note is not None:
-            how = Text("Let the run go on. If {id} matters here: {action}", {"id": note.cause.id, "action": Text(note.cause.first_action)})
+            how = Text("Let the run go on. If {id} matters here: {action}", {"id": note.cause.id, "action": action_of(note, run)})
         return Gap(Text("Nothing at warning or worse was found: there is nothing that has to change."), how)
     if diagnosis.healthy is None or first is None:
         return Gap(

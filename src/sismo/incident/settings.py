@@ -10,6 +10,7 @@ import numpy as np
 from sismo.incident.types import NewValue
 from sismo.postmortem import Text
 from sismo.records.channels import LR
+from sismo.records.clipping import clip_of
 from sismo.records.types import Run
 from sismo.tree.remedy import SETTINGS, Change, Rule
 
@@ -54,7 +55,7 @@ def had(name: str, run: Run) -> Value | None:
     """What the run had for a setting: as it was logged, else as it was configured. None where neither says."""
     header = run.header
     known: dict[str, Value | None] = {
-        "clip": header.clip,
+        "clip": clip_of(run),
         "warmup": header.warmup_steps,
         "precision": header.dtype,
         "accumulation": header.accumulation,

@@ -12,6 +12,7 @@ from sismo.incident.batches import fingerprints, ids
 from sismo.incident.types import Gap, Symptom
 from sismo.postmortem import Text
 from sismo.records.channels import FAMILIES, GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN, LOSS_VAL, LR
+from sismo.records.clipping import clip_of
 from sismo.records.types import Run, Series
 from sismo.signals.levels import before, finite, level, noise
 
@@ -168,7 +169,7 @@ def _norm(scene: Scene) -> Iterator[Symptom]:
         yield Symptom(name, Text("{usual:.4g} before, {peak:.4g} at most from there on{lost}", numbers))
     else:
         yield Symptom(name, Text("{peak:.4g} at most{lost}", numbers))
-    clip = scene.run.header.clip
+    clip = clip_of(scene.run)
     if clip:
         yield Symptom(Text("Clipped at"), Text("{value:.4g}", {"value": clip}))
 

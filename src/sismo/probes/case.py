@@ -22,6 +22,7 @@ from sismo.probes.checkpoints import Checkpoint
 from sismo.probes.flow import Loop
 from sismo.probes.step import LossFn, one_line
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
+from sismo.records.clipping import clip_of
 from sismo.records.probing import ProbeReport
 from sismo.records.reader import read_run
 from sismo.records.types import Note, Run
@@ -125,7 +126,7 @@ class Case:
     @property
     def clip(self) -> float | None:
         """The run's bound on the gradient norm."""
-        return self.run.header.clip if self.run is not None else None
+        return clip_of(self.run) if self.run is not None else None
 
     @property
     def loss_scale(self) -> float:

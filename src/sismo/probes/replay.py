@@ -87,7 +87,8 @@ class _Stage:
             done.append(self._try(names.EARLIER, batch, earlier=earlier))
         done.append(self._try(names.LOWER_LR, batch, rate=0.1))
         done.append(self._try(names.NO_CLIP, batch, clip=None))
-        done.append(self._try(names.CLIP, batch, clip=_TIGHT))
+        if not (self._clip and self._clip <= _TIGHT):  # else it is as tight already
+            done.append(self._try(names.CLIP, batch, clip=_TIGHT))
         done.append(self._try(names.FRESH, batch, fresh=True))
         done.append(self._try(names.EVALUATION, batch, training=False))
         if len(others) > 1 and not done[0].bad(usual):

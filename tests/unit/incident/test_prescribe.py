@@ -162,3 +162,44 @@ def test_a_batch_that_is_left_out_is_verified_by_the_next_verdict() -> None:
 
     found = investigate(lost_to_a_batch(300, *events(249)), preset("robust"), panel_of)
     assert str(found.verification.check) == "sismo diagnose NEW_RUN does not name nonfinite-input."
+
+
+def exploding(clip: float, **header: Any) -> Run:
+    """A norm that grows until the loss is lost, clipped at a bound that nobody wrote down."""
+    growth = np.ones(400)
+    growth[200:260] = 1.1 ** np.arange(60)
+    pre = (1.0 + 0.05 * RNG.standard_normal(400)) * growth
+    loss = LOSS + np.where(growth > 1, 0.2 * growth, 0.0)
+    pre[260:] = loss[260:] = np.nan
+    return made(loss=loss, norm=pre, lr=np.full(400, 1e-3), more={"grad_norm/post": np.minimum(pre, clip)}, dtype="fp32", **header)
+
+
+_ENOUGH = "it is not a clip that is missing."
+
+
+@pytest.mark.parametrize(("clip", "said"), [(2.0, "tighten that to 1."), (1.0, "tighten that to 0.5."), (0.5, _ENOUGH), (0.25, _ENOUGH)])
+def test_a_clip_in_force_that_no_configuration_names_is_named_and_not_advised_again(clip: float, said: str) -> None:
+    run = exploding(clip)
+    asked = of(run)
+    assert asked.cause == "exploding-gradients"
+    assert f"clipped at {clip:g} already" in str(asked.action)
+    assert str(asked.action).endswith(said)
+    changed = {change.setting: (change.old, change.new) for change in asked.changes}
+    assert changed.get("clip") == {2.0: (2.0, 1.0), 1.0: (1.0, 0.5)}.get(clip)
+    assert changed["lr"] == (1e-3, 5e-4)
+
+
+def test_diagnose_and_fix_advise_the_same_of_a_clip_in_force() -> None:
+    from sismo.dashboard.registry import panel_of
+    from sismo.incident.investigate import investigate
+    from sismo.signals.presets import preset
+
+    found = investigate(exploding(0.5), preset("robust"), panel_of)
+    assert str(found.document.causes[0].first_action) == str(found.prescription.action)
+    assert any(str(one.name) == "Clipped at" and str(one.value) == "0.5" for one in found.symptoms)
+
+
+def test_without_a_clip_in_force_the_advice_is_to_clip() -> None:
+    asked = of(exploding(1e9))
+    assert "already:" not in str(asked.action)
+    assert {change.setting: (change.old, change.new) for change in asked.changes}["clip"] == (None, 1.0)
