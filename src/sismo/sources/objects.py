@@ -38,7 +38,7 @@ def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
         elif value is not None and (cell := value_of(value)) is not None:
             row[key] = cell
     if row:
-        builder.add({_side(key, prefix, row): value for key, value in row.items()} if prefix else row)
+        builder.add({side(key, prefix, row): value for key, value in row.items()} if prefix else row)
     return bool(row)
 
 
@@ -95,10 +95,10 @@ def _numbers(columns: Mapping[str, list[object]], count: int, prefix: str) -> di
     everywhere = [key for key, (there, _) in found.items() if there.all()]
     if not everywhere or (prefix and len(everywhere) < len(found)):
         return None
-    return {_side(key, prefix, found): numbers for key, numbers in found.items()}
+    return {side(key, prefix, found): numbers for key, numbers in found.items()}
 
 
-def _side(key: str, prefix: str, row: Collection[str]) -> str:
+def side(key: str, prefix: str, row: Collection[str]) -> str:
     """A key with ``val/`` before it. Counters stay what they are, but for one within the epoch: an evaluation counts batches of its own."""
     if not prefix:
         return key
@@ -121,8 +121,13 @@ def _prefix(flat: Mapping[str, object]) -> str:
     for key in (key for key in flat if key in SPLIT_KEYS):
         value = flat.get(key)
         if isinstance(value, str):
-            return _VAL_WORDS.get(value.lower(), "")
+            return split_word(value)
     return ""
+
+
+def split_word(word: str) -> str:
+    """The side that a word puts a row on: ``val``, ``eval`` or ``test``; empty for training and for any other word."""
+    return _VAL_WORDS.get(word.strip().lower(), "")
 
 
 def _is_axis(key: str, within: bool) -> bool:

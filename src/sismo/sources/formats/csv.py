@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from sismo.records.types import Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.keys import meaning
+from sismo.sources.long_form import LongForm, is_long
 from sismo.sources.numbers import floats, number
+from sismo.sources.objects import SPLIT_KEYS, side, split_word
 from sismo.sources.rows import RowBuilder
+from sismo.sources.tensorboard_export import with_tag
 from sismo.sources.wandb_export import by_run, is_export
 
 DELIMITERS = (",", ";", "\t")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
-_LONG = frozenset({"key", "metric", "tag", "variable", "metric_name"})
 _BARE = re.compile(r"[\w./-]+")
 _NO_NAME = re.compile(r"[={}\[\];]|:\s|(?<![\w@:])\d+\.\d|\s\d+$")
 """What stands in no column name but in every second line of a text log."""
@@ -67,7 +69,9 @@ class Csv(Format):
             start = list(islice((line for line in _records(content.lines()) if line.strip()), MAX_PREAMBLE + 60))
             odd = None if _header_in(start) else _odd_header_in(start)
         table = _read(_records(content.lines()), odd)
-        return list[Table | Run](by_run(table)) if is_export(list(table.columns)) else [table]
+        if is_export(list(table.columns)):
+            return list[Table | Run](by_run(table))
+        return [with_tag(table, path.name) if path is not None else table]
 
 
 def _is_json(text: str) -> bool:
@@ -165,9 +169,20 @@ def _read(lines: Iterator[str], odd: tuple[int, str] | None = None) -> Table:
             break
         if len(start) > MAX_PREAMBLE:
             break
+    if header is not None and is_long(header):
+        _add_points(builder, lines, header, delimiter)
     while header is not None and (block := list(islice(lines, _TOGETHER))):
         header = _add(builder, block, header, delimiter)
     return builder.table("ultralytics" if header is not None and any(cell.startswith("lr/pg") for cell in header) else "")
+
+
+def _add_points(builder: RowBuilder, lines: Iterator[str], header: Sequence[str], delimiter: str) -> None:
+    form = LongForm(header)
+    for line in lines:
+        cells = _cells(line, delimiter)
+        if not form.add(cells, _numbers(cells, header, delimiter)) and cells != header:
+            builder.skipped += bool(line.strip())
+    form.pour(builder)
 
 
 def _unique(names: Sequence[str]) -> list[str]:
@@ -182,7 +197,7 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 def _add(builder: RowBuilder, block: Sequence[str], header: list[str], delimiter: str) -> list[str]:
     """Adds lines, together where that is safe; returns the header that holds from here on."""
-    if len(block) > _FEW:
+    if len(block) > _FEW and SPLIT_KEYS.isdisjoint(key.lower() for key in header):
         if _add_block(builder, block, header, delimiter):
             return header
         half = len(block) // 2
@@ -194,8 +209,6 @@ def _add(builder: RowBuilder, block: Sequence[str], header: list[str], delimiter
 
 def _add_block(builder: RowBuilder, block: Sequence[str], header: Sequence[str], delimiter: str) -> bool:
     """Adds many lines column by column, as ``_row`` does one by one; False, and nothing is added, where it might differ."""
-    if any(key.lower() in _LONG for key in header):
-        return False
     rows = [_cells(line, delimiter) for line in block] if any('"' in line for line in block) else [line.split(delimiter) for line in block]
     if any(len(row) != len(header) for row in rows):
         return False
@@ -231,14 +244,17 @@ def _value(cell: str, delimiter: str) -> float | None:
     return value
 
 
+def _numbers(cells: Sequence[str], header: Sequence[str], delimiter: str) -> dict[str, float]:
+    """The numbers of a line by column; those of validation under keys that say so, where a column tells its rows apart."""
+    found = {key or "index": value for key, cell in zip(header, cells, strict=False) if (value := _value(cell, delimiter)) is not None}
+    word = next((split_word(cell) for key, cell in zip(header, cells, strict=False) if key.lower() in SPLIT_KEYS), "")
+    return {side(key, word, found): value for key, value in found.items()} if word else found
+
+
 def _row(builder: RowBuilder, line: str, header: list[str], delimiter: str) -> list[str]:
     """Adds one line; returns the header that holds from here on."""
     cells = _cells(line, delimiter)
-    found = {key or "index": value for key, cell in zip(header, cells, strict=False) if (value := _value(cell, delimiter)) is not None}
-    named = next((cells[at] for at, key in enumerate(header) if key.lower() in _LONG and at < len(cells) and cells[at]), "")
-    if named and "value" in found:
-        # Long form: one metric a row, its name in a column of its own.
-        found[named] = found.pop("value")
+    found = _numbers(cells, header, delimiter)
     if found:
         builder.add(found)
         return header
