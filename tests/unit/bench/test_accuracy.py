@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from sismo.bench.accuracy.bench import Asked, measure
 from sismo.bench.accuracy.plan import PLAIN, Trial, plan
 from sismo.bench.accuracy.scores import classify, false_alarms, is_unknown, score, without_effect
 from sismo.bench.accuracy.training import Order
+from sismo.bench.accuracy.visible import outstanding, shape
 from sismo.bench.verdicts import Named, Verdict
 from sismo.errors import UsageError
 from sismo.lab.catalogue import faults
@@ -39,7 +41,8 @@ def examined(name: str, verdict: Verdict, *, seed: int = 0, end: float = 1.0) ->
     trial = Trial(name, "mini-gpt", seed, 200)
     values = end + 4 * np.exp(-np.arange(200) / 20)
     answers = {level: Answer(verdict, verdict) for level in ("log", "recorded", "probed")}
-    return Examined(trial, answers, (end, end), Series("loss/train", np.arange(200), values))
+    loss = Series("loss/train", np.arange(200), values)
+    return Examined(trial, answers, (end, end), loss, shape(Run(name, Header("made"), {"loss/train": loss})))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,36 @@ def test_a_fault_that_ends_as_its_twin_is_listed_and_not_scored() -> None:
     assert (found.total, found.results["right"], found.results["confidently wrong"]) == (2, 1, 1)
     assert found.confusions == {("init-too-large", "init-too-large"): 1, ("init-too-large", "lr-jump"): 1}
     assert found.stated[4] == (0.8, 0.9, 2, 1)
+
+
+def log(seed: int, scale: float = 1.0, lost: int | None = None) -> Run:
+    """A healthy log, or one whose loss is larger by a factor or lost from a row on."""
+    rng = np.random.default_rng(seed)
+    rows = np.arange(200)
+    loss = scale * (1 + 4 * np.exp(-rows / 30) + 0.05 * rng.standard_normal(200))
+    if lost is not None:
+        loss[lost:] = np.nan
+    series = {"loss/train": loss, "grad_norm/pre": np.exp(0.2 * rng.standard_normal(200))}
+    return Run("made", Header("made"), {name: Series(name, rows, values) for name, values in series.items()})
+
+
+def test_the_log_shows_what_stands_further_out_than_any_healthy_log() -> None:
+    calm = [shape(log(seed)) for seed in range(30)]
+    for seed in range(30, 50):
+        faulty = {"same": shape(log(seed)), "doubled": shape(log(seed, 2.0)), "lost": shape(log(seed, lost=150))}
+        found = outstanding(faulty, calm)
+        assert {"doubled", "lost"} <= found
+    strays = [seed for seed in range(100, 200) if outstanding({"same": shape(log(seed))}, calm)]
+    assert len(strays) <= 10, "about one healthy log in thirty-one stands further out than thirty others"
+    assert outstanding({"same": calm[0]}, calm[:2]) == {"same"}, "with nothing to compare, nothing is waved through"
+
+
+def test_the_report_scores_what_the_log_shows_beside_the_whole() -> None:
+    calm = [examined(PLAIN, said(), seed=seed, end=1 + 0.01 * seed) for seed in range(8)]
+    hurt, hidden = examined("bad-init", said(*TRUTH), end=3.0), examined("bad-init", said(), seed=1, end=1.04)
+    found = score([*calm, hurt, replace(hidden, ends=(2.0, 2.0))], "log")
+    assert found.total == 2
+    assert found.visible == (1, 1, 1)
 
 
 def test_an_alarm_on_a_healthy_run_is_false_whatever_it_says() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sismo.bench.accuracy.plan import Trial
 from sismo.bench.accuracy.training import LOG, Order, trained
+from sismo.bench.accuracy.visible import Shape, shape
 from sismo.bench.verdicts import Verdict, of_diagnosis
 from sismo.errors import SourceError
 from sismo.records.reader import read_run
@@ -50,13 +51,14 @@ class Examined:
 
     Attributes:
         answers: by level. ends: level of the training and validation loss at the end, NaN where it is lost.
-        loss: steps and values of the training loss.
+        loss: steps and values of the training loss. shape: what its log looks like.
     """
 
     trial: Trial
     answers: Mapping[str, Answer]
     ends: tuple[float, float]
     loss: Series
+    shape: Shape
 
 
 def examine(order: Order) -> Examined:
@@ -66,7 +68,7 @@ def examine(order: Order) -> Examined:
     whole = runs["probed"]
     answers = {level: _answer(run, trial, early=level != "probed") for level, run in runs.items() if run is not None}
     ends = (_end(whole.get("loss/train")), _end(whole.get("loss/val")))
-    return Examined(trial, answers, ends, whole.series["loss/train"])
+    return Examined(trial, answers, ends, whole.series["loss/train"], shape(runs["log"]))
 
 
 def evidence(folder: Path) -> dict[str, Run]:

@@ -106,6 +106,8 @@ def _levels(scores: Mapping[str, Score], examined: Sequence[Examined]) -> Sectio
     rows = [
         ("right cause first", *(tables.share(one.results["right"], one.total) for one in every)),
         ("… or in the open pair that comes first", *(tables.share(one.results["right"] + one.results["pair"], one.total) for one in every)),
+        ("right cause first, of faults that the log shows", *(tables.share(one.visible[0], one.visible[2]) for one in every)),
+        ("… or in the open pair that comes first, of those", *(tables.share(*one.visible[1:]) for one in every)),
         ("… among the first three", *(tables.share(one.in_three, one.total) for one in every)),
         *((result, *(tables.share(one.results[result], one.total) for one in every)) for result in RESULTS[2:]),
         ("false alarms on healthy runs", *(tables.share(len(false_alarms(examined, level)), len(healthy(examined))) for level in scores)),
@@ -113,7 +115,9 @@ def _levels(scores: Mapping[str, Score], examined: Sequence[Examined]) -> Sectio
     ]
     says = (
         "Shares with their 95 % Wilson intervals, over faulty runs that had an effect. *Unknown*: no verdict, or only what the curve does; "
-        "*missed*: called healthy; *confidently wrong*: another cause with a confidence of 75 % or more."
+        "*missed*: called healthy; *confidently wrong*: another cause with a confidence of 75 % or more. The log *shows* a fault when it "
+        "stands further out of the healthy logs of its model, in any stretch of any channel, than any of them stands out of the others: "
+        "of the rest nobody could tell from the log alone that anything is wrong."
     )
     return Section("Right cause first", says, ("measure", *names), rows)
 

@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 
 from sismo.bench.accuracy.answers import Examined
+from sismo.bench.accuracy.plan import Trial
+from sismo.bench.accuracy.visible import outstanding
 from sismo.bench.cases import CONFIDENT
 from sismo.bench.labels import SYMPTOMS
 from sismo.bench.verdicts import Verdict
@@ -51,6 +53,17 @@ def without_effect(examined: Sequence[Examined]) -> list[Examined]:
     return [one for one in _faulty(examined) if one.trial.twin in plain and _alike(one.ends, plain[one.trial.twin], spread[one.trial.task])]
 
 
+def shown(examined: Sequence[Examined]) -> set[Trial]:
+    """The faulty runs whose log stands further out of the healthy ones of its model than any healthy log does."""
+    found: set[Trial] = set()
+    for task in {one.trial.task for one in examined}:
+        own = [one for one in examined if one.trial.task == task]
+        names = {one.trial.id: one.trial for one in _faulty(own)}
+        stands_out = outstanding({one.trial.id: one.shape for one in _faulty(own)}, [one.shape for one in healthy(own)])
+        found |= {names[name] for name in stands_out}
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """How sismo did at one level of evidence, over faulty runs that had an effect.
@@ -62,6 +75,7 @@ class Score:
         lead: steps from the first warning to the loss moving away from its twin; negative when the warning came later.
         stated: for each bin of confidence, how many first causes were stated and how many of them were right.
         unseen: of runs judged without the family of their cause, how many came out unknown or as another true cause, and of how many.
+        visible: of runs whose log stands out of the healthy ones, how many were right, how many right or in the open pair, and of how many.
     """
 
     results: Mapping[Result, int]
@@ -72,6 +86,7 @@ class Score:
     lead: Sequence[int]
     stated: Sequence[tuple[float, float, int, int]]
     unseen: tuple[int, int]
+    visible: tuple[int, int, int]
 
     @property
     def total(self) -> int:
@@ -85,6 +100,8 @@ def score(examined: Sequence[Examined], level: str) -> Score:
     idle = {one.trial for one in without_effect(examined)}
     scored = [one for one in _faulty(examined) if one.trial not in idle and level in one.answers]
     results: Counter[Result] = Counter()
+    seen = shown(examined)
+    visible: Counter[Result] = Counter()
     confusions: Counter[tuple[str, str]] = Counter()
     onset: list[int] = []
     delay: list[int] = []
@@ -94,6 +111,7 @@ def score(examined: Sequence[Examined], level: str) -> Score:
         trial, answer = one.trial, one.answers[level]
         result = classify(answer.verdict, trial.truth)
         results[result] += 1
+        visible[result] += trial in seen
         first = answer.verdict.first
         said = first.id if first is not None and result not in ("unknown", "missed") else result
         confusions[trial.truth[0], trial.truth[0] if result == "right" else said] += 1
@@ -109,7 +127,8 @@ def score(examined: Sequence[Examined], level: str) -> Score:
             lead.append(moved - answer.warned)
         hidden += answer.unseen is not None and (is_unknown(answer.unseen) or classify(answer.unseen, trial.truth) == "right")
     counts: dict[Result, int] = {result: results[result] for result in RESULTS}
-    return Score(counts, in_three, confusions, onset, delay, lead, _stated(scored, level), (hidden, len(scored)))
+    told = (visible["right"], visible["right"] + visible["pair"], visible.total())
+    return Score(counts, in_three, confusions, onset, delay, lead, _stated(scored, level), (hidden, len(scored)), told)
 
 
 def is_unknown(verdict: Verdict) -> bool:
