@@ -74,7 +74,9 @@ def sentences() -> Iterator[tuple[str, str]]:
             for text in (node.section, node.asks, node.why, node.confused_with, node.try_next):
                 yield text, f"question {node.id}"
     for cause in causes().values():
-        for text in (cause.title, cause.statement, cause.first_action, *cause.fixes, cause.confirm, cause.counter, cause.decider):
+        for text in (
+            cause.title, cause.statement, cause.first_action, *cause.fixes, cause.otherwise, cause.confirm, cause.counter, cause.decider,
+        ):  # fmt: skip
             yield text, f"cause {cause.id}"
     for remedy in remedies().values():
         for text in (remedy.expect, remedy.lesson, *(change.why for change in remedy.changes)):

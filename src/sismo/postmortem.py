@@ -14,7 +14,7 @@ from sismo.records.sentence import fill
 from sismo.records.types import NOTHING, RECORDED, Run
 from sismo.signals.types import Detector, Observation, State
 from sismo.tree.catalogue import remedies
-from sismo.tree.proof import first_action, proved_by, sees_the_change
+from sismo.tree.proof import decider, first_action, proved_by, sees_the_change
 from sismo.tree.remedy import Rule
 from sismo.tree.types import Answer, Diagnosis, Finding, Visit
 
@@ -209,7 +209,7 @@ def _cause(finding: Finding, detectors: Mapping[str, Detector], run: Run) -> Cau
         fixes=[Text(fix) for fix in cause.fixes if fix != action],
         confirm=_confirm(finding),
         counter=Text(cause.counter),
-        decider=Text(cause.decider) if cause.decider else None,
+        decider=Text(decider(finding)) if cause.decider else None,
         consequence_of=finding.consequence_of,
         twins=finding.twins,
     )

@@ -103,6 +103,8 @@ def test_it_needs_evidence(cause: Cause) -> None:
     assert 0.0 < cause.base <= 0.95
     assert all(weight.weight > 0 for weight in (*cause.supports, *cause.against))
     assert not {weight.signal for weight in cause.supports} & {weight.signal for weight in cause.against}
+    assert all(weight.weight > 0 for weight in cause.denials)
+    assert not {weight.signal for weight in cause.denials} & ({*cause.vetoes} | {weight.signal for weight in cause.against})
     assert not {*cause.needs, *cause.needs_any} & set(cause.vetoes)
 
 
@@ -337,6 +339,41 @@ def test_a_lost_loss_is_never_healthy_whatever_else_is_there(cause: Cause) -> No
     assert walk(made("loss-nonfinite", *least_evidence(cause))).healthy is not True
 
 
+# What a probe denies
+
+
+DENIED = [(cause, weight) for cause in CAUSES.values() for weight in cause.denials]
+
+
+@pytest.mark.parametrize(("cause", "denied"), DENIED, ids=[f"{cause.id}-{denied.signal}" for cause, denied in DENIED])
+def test_a_probe_that_looked_and_found_none_of_it_counts_against_it(cause: Cause, denied: Weight) -> None:
+    """Whatever names a cause without the probe, the probe's no takes away from it; a no of something else than a probe does not."""
+    signs = [name for name in (cause.needs_any or ("",)) if name != denied.signal]
+    for sign in signs:
+        present = [name for name in (*cause.needs, sign) if name]
+        seen = made(*present)
+        before = next((one for one in walk(seen).findings if one.cause is cause), None)
+        if before is None:
+            continue
+        seen[denied.signal] = Observation(State.ABSENT, numbers={"denies": True, "probe": "any"}, signal=denied.signal)
+        after = next((one for one in walk(seen).findings if one.cause is cause), None)
+        if after is not None:
+            assert after.confidence < before.confidence
+            assert denied.signal in {one.signal for one in after.against}
+
+
+@pytest.mark.parametrize("node", [node for node in NODES.values() if node.suspicions], ids=lambda node: node.id)
+def test_what_is_only_suspected_is_answered_by_the_probe_also_with_no(node: Node) -> None:
+    proofs = dict(node.proofs)
+    for signal in node.suspicions:
+        seen = made(signal)
+        said = {visit.node.id: visit.answer for visit in walk(seen).path}
+        assert said[node.id] is Answer.YES
+        seen[proofs[signal]] = Observation(State.ABSENT, numbers={"denies": True}, signal=proofs[signal])
+        said = {visit.node.id: visit.answer for visit in walk(seen).path}
+        assert said[node.id] is Answer.NO
+
+
 # Data
 
 
@@ -358,6 +395,7 @@ def again(of: Mapping[str, Any], kind: type) -> Any:
         fields["severity"] = Severity(fields["severity"])
         fields["supports"] = tuple(Weight(**weight) for weight in fields["supports"])
         fields["against"] = tuple(Weight(**weight) for weight in fields["against"])
+        fields["denials"] = tuple(Weight(**weight) for weight in fields["denials"])
         fields["raised_by"] = tuple((signal, Severity(level)) for signal, level in fields["raised_by"])
     if kind is Node:
         fields["proofs"] = tuple((signal, proof) for signal, proof in fields["proofs"])

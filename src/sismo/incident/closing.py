@@ -10,7 +10,7 @@ from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
 from sismo.signals.types import Observation
 from sismo.tree.catalogue import remedies
-from sismo.tree.proof import sees_the_change
+from sismo.tree.proof import decider, sees_the_change
 from sismo.tree.remedy import Remedy
 from sismo.tree.types import Diagnosis, Finding
 
@@ -27,8 +27,8 @@ def root(document: PostMortem, diagnosis: Diagnosis, subject: Finding | None, be
     seen = [observation for observation in subject.evidence if observation not in proved]
     rests_on = [_rests(observation, bench) for observation in [*proved, *seen][:3]]
     if subject.twins:
-        return Root(document.verdict, rests_on, brought, Gap(Text("what decides between them"), Text(subject.cause.decider)))
-    gap = None if subject.confidence >= SURE else Gap(Text("proof"), Text(subject.cause.decider or subject.cause.confirm))
+        return Root(document.verdict, rests_on, brought, Gap(Text("what decides between them"), Text(decider(subject))))
+    gap = None if subject.confidence >= SURE else Gap(Text("proof"), Text(decider(subject)))
     return Root(_sentence(document, subject), rests_on, brought, gap)
 
 

@@ -13,7 +13,7 @@ from sismo.postmortem import LIKELY, Text, action_of
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Run
 from sismo.tree.catalogue import remedies
-from sismo.tree.proof import OF_A_STEP, proved_by
+from sismo.tree.proof import OF_A_STEP, decider, denied_by, proved_by
 from sismo.tree.remedy import Kind, Remedy, Restart
 from sismo.tree.types import Diagnosis, Finding
 
@@ -65,9 +65,7 @@ def _refused(run: Run, diagnosis: Diagnosis) -> Gap | None:
         )
     if first.twins:
         pair = " / ".join([first.cause.id, *first.twins])
-        return Gap(
-            Text("It is not decided between {pair}: a change for the wrong one costs a run.", {"pair": pair}), Text(first.cause.decider)
-        )
+        return Gap(Text("It is not decided between {pair}: a change for the wrong one costs a run.", {"pair": pair}), Text(decider(first)))
     if first.confidence < LIKELY:
         return Gap(
             Text("{id} is only possible (confidence {confidence:.2f}): confirm it first.",
@@ -160,8 +158,8 @@ def _last(run: Run) -> int | None:
 
 
 def probe_command(run: Run, finding: Finding, remedy: Remedy) -> str:
-    """The experiment that settles a cause, as it is typed; empty where there is none."""
-    if not remedy.probe or remedy.kind is Kind.NOTHING:
+    """The experiment that settles a cause, as it is typed; empty where there is none, or it has looked and found nothing."""
+    if not remedy.probe or remedy.kind is Kind.NOTHING or denied_by(finding):
         return ""
     recorded = f" --run {run.path}" if run.header.source == "sismo-run" else ""
     step = f" --step {finding.step}" if finding.step is not None and remedy.probe in OF_A_STEP else ""

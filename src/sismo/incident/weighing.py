@@ -9,7 +9,7 @@ from sismo.postmortem import Text, lacking
 from sismo.records.types import Run
 from sismo.signals.types import Detector, Observation, State
 from sismo.tree.catalogue import causes
-from sismo.tree.proof import proved_by
+from sismo.tree.proof import decider, proved_by
 from sismo.tree.types import Cause, Diagnosis, Finding
 from sismo.tree.walk import LOST
 
@@ -98,7 +98,7 @@ def undecided(first: Finding | None, bench: Bench) -> list[Gap]:
     twins = [] if proved else [name for name in first.cause.twins if not _ruled_out(causes()[name], bench)]
     if twins:
         pair = " / ".join([first.cause.id, *twins])
-        found[""] = Gap(Text("what decides between {pair}", {"pair": pair}), Text(first.cause.decider))
+        found[""] = Gap(Text("what decides between {pair}", {"pair": pair}), Text(decider(first)))
     for observation in first.open:
         what, how = bench.lacks(observation.signal)
         found.setdefault(str(how), Gap(what, how))
@@ -114,7 +114,12 @@ def _ruled_out(cause: Cause, bench: Bench) -> bool:
     """Whether something speaks against it outright, or all of its signs were looked for and none is there."""
     signs = cause.needs_any
     none = bool(signs) and len(bench.are(signs, State.ABSENT)) == len(signs)
-    return none or bool(bench.are(cause.vetoes, State.PRESENT) or bench.are(cause.needs, State.ABSENT))
+    return none or bool(bench.are(cause.vetoes, State.PRESENT) or bench.are(cause.needs, State.ABSENT) or _denied(cause, bench))
+
+
+def _denied(cause: Cause, bench: Bench) -> list[str]:
+    """The signals of probes that have looked for a cause and found none of it."""
+    return [weight.signal for weight in cause.denials if bench.seen[weight.signal].denies]
 
 
 def _bearing(signal: str, first: Cause, rivals: Sequence[Cause], bench: Bench) -> Bearing | None:
@@ -131,7 +136,8 @@ def _bearing(signal: str, first: Cause, rivals: Sequence[Cause], bench: Bench) -
         signs = [cause for cause in rivals if counter and signal in (*cause.needs_any, *(weight.signal for weight in cause.supports))]
         favours = [first.id] if counter else []
         rules_out = [cause.id for cause in rivals if signal in cause.needs]
-        weakens = [cause.id for cause in rivals if cause in signs or signal == _first_of_none(cause, bench)]
+        denied = [cause for cause in rivals if signal in _denied(cause, bench)]
+        weakens = [cause.id for cause in rivals if cause in signs or cause in denied or signal == _first_of_none(cause, bench)]
         if not (weakens or rules_out):
             return None
     touched = {*favours, *weakens, *rules_out}
@@ -166,6 +172,8 @@ def _fallen(cause: Cause, bench: Bench) -> Hypothesis:
 
 def _why_not(cause: Cause, bench: Bench) -> str:
     """The signal that keeps a cause from being named: one that rules it out, else a sign that is missing."""
+    if denied := _denied(cause, bench):
+        return denied[0]
     needed = [*cause.needs, *(cause.needs_any if not bench.are(cause.needs_any, State.PRESENT) else ())]
     for signals, state in ((cause.vetoes, State.PRESENT), (needed, State.ABSENT), (needed, State.UNKNOWN)):
         found = bench.are(signals, state)

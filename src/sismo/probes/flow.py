@@ -91,8 +91,10 @@ class Flow:
             )
         if self.trains is False:
             notes.append(Note("evaluates", "The loop takes its step with model.training = False."))
-        data: dict[str, object] = {"flow": "cut-off" if self.cut_off else "sound", "held": "no" if self.not_held else "yes"}
-        data["update"] = "nothing" if self.unchanged else "changes"
+        data: dict[str, object] = {"flow": "cut-off" if self.cut_off else "sound"}
+        stepped = any(one.change is not None for one in self.weights)
+        if stepped:
+            data |= {"held": "no" if self.not_held else "yes", "update": "nothing" if self.unchanged else "changes"}
         data["eval_twice"] = "agrees" if self.steady else "differs"
         if self.trains is not None:
             data["training_mode"] = "on" if self.trains else "off"
@@ -104,7 +106,11 @@ class Flow:
         where = [*self.cut_off, *self.not_held, *self.unchanged]
         if where:
             data["where"] = where[0]
-        sound = Note("flow-sound", "The gradient reaches every trained parameter, and a step changes each of them.")
+        sound = (
+            Note("flow-sound", "The gradient reaches every trained parameter, and a step changes each of them.")
+            if stepped
+            else Note("flow-reaches", "The gradient reaches every trained parameter; what a step does needs the optimizer as the third.")
+        )
         columns = (word("parameter"), word("trained"), word("gradient"), word("in the optimizer"), word("relative update"))
         return ProbeReport(
             "flow", bool(notes), notes[0] if notes else sound, data, columns, tuple(map(_row, self.weights)), tuple(notes[1:])

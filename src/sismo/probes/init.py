@@ -62,7 +62,9 @@ class Initialisation:
             (one.name, f"{one.activation:.3g}", _times(one.activation_ratio), f"{one.gradient:.3g}", _times(one.gradient_ratio))
             for one in self.layers
         )
-        data: dict[str, object] = {"gradient": "dies" if self.dies else "reaches"}
+        data: dict[str, object] = {}
+        if self.layers and math.isfinite(self.layers[0].gradient) and self.layers[-1].gradient > 0:
+            data["gradient"] = "dies" if self.dies else "reaches"
         if self.reset >= 0.5:
             data["init"] = "sound" if off is None else ("large" if off.activation_ratio > 1 else "small")
         if off is not None:

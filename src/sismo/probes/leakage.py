@@ -59,14 +59,17 @@ class Leakage:
     """What two loaders share, and how many of the labels carry loss.
 
     Attributes:
-        share: of the labels of the training data; None where batches name none. unlabelled: batches in which no label carries loss.
-        batches: training batches.
+        share: of the labels of the training data; None where batches name none.
+        unlabelled: training batches in which no label carries loss. batches: all of them.
+        unlabelled_val, batches_val: the same of the validation data.
     """
 
     overlap: Overlap
     share: float | None
     unlabelled: int
     batches: int
+    unlabelled_val: int = 0
+    batches_val: int = 0
 
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
@@ -75,11 +78,14 @@ class Leakage:
         data: dict[str, object] = {"overlap": "yes" if shared else "no", "exact": both.exact, "by_ngram": both.by_ngram}
         notes: list[Note] = []
         if self.share is not None:
-            data |= {"unlabelled": "yes" if self.unlabelled else "no", "label_share": self.share}
+            data |= {"unlabelled": "yes" if self.unlabelled or self.unlabelled_val else "no", "label_share": self.share}
             notes.append(Note("labels", "{share:.1%} of the labels carry loss.", {"share": self.share}))
         if self.unlabelled:
             counts = {"count": self.unlabelled, "total": self.batches}
             notes.append(Note("unlabelled", "No label carries loss in {count} of {total} training batches.", counts))
+        if self.unlabelled_val:
+            counts = {"count": self.unlabelled_val, "total": self.batches_val}
+            notes.append(Note("unlabelled-val", "No label carries loss in {count} of {total} validation batches.", counts))
         code, numbers = "overlap" if shared else "apart", {"same": both.same_rows, "rows": both.rows, "grams": both.by_ngram, "n": both.n}
         if both.ngrams:
             verdict = Note(
@@ -89,7 +95,7 @@ class Leakage:
             )
         else:
             verdict = Note(code, "{same} of {rows} validation examples have the same input as a training example.", numbers)
-        return ProbeReport("leakage", shared or bool(self.unlabelled), verdict, data, notes=tuple(notes))
+        return ProbeReport("leakage", shared or bool(self.unlabelled or self.unlabelled_val), verdict, data, notes=tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +155,32 @@ def _passages(found: list[Example]) -> list[NDArray[np.int64]]:
 
 def leakage(train: Iterable[Any], val: Iterable[Any]) -> Leakage:
     """Goes through both loaders once. Raises ``UsageError`` as ``overlap`` does."""
-    shares: list[float] = []
-    batches = 0
+    known, asked = _Counted(train), _Counted(val)
+    both = overlap(known, asked)
+    share = sum(known.shares) / len(known.shares) if known.shares else None
+    return Leakage(both, share, known.unlabelled, known.batches, asked.unlabelled, asked.batches)
 
-    def counted() -> Iterator[Any]:
-        nonlocal batches
-        for batch in train:
-            batches += 1
+
+class _Counted:
+    """A loader whose batches are counted on the way, with the share of their labels that carry loss."""
+
+    def __init__(self, loader: Iterable[Any]) -> None:
+        self._loader = loader
+        self.shares: list[float] = []
+        self.batches = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self._loader:
+            self.batches += 1
             target = _target(batch)
             if target is not None:
-                shares.append(float((target != _IGNORED).float().mean()))
+                self.shares.append(float((target != _IGNORED).float().mean()))
             yield batch
 
-    both = overlap(counted(), val)
-    return Leakage(both, sum(shares) / len(shares) if shares else None, sum(share == 0 for share in shares), batches)
+    @property
+    def unlabelled(self) -> int:
+        """Batches in which no label carries loss."""
+        return sum(share == 0 for share in self.shares)
 
 
 def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:

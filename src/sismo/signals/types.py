@@ -59,6 +59,11 @@ class Observation(NamedTuple):
     missing: str = ""
     signal: str = ""
 
+    @property
+    def denies(self) -> bool:
+        """Whether an experiment has looked for it and never found any."""
+        return self.state is State.ABSENT and self.numbers.get("denies") is True
+
 
 def present(
     start: int | None = None, end: int | None = None, *, strength: float = 1.0, channel: str = "", **numbers: object

@@ -18,9 +18,23 @@ def proved_by(finding: Finding) -> str:
     return probe if probe and any(observation.numbers.get("probe") == probe for observation in finding.evidence) else ""
 
 
+def denied_by(finding: Finding) -> str:
+    """The kind of the probe that settles the cause, where it has looked and found none of it; empty where other evidence proves it."""
+    probe = remedies()[finding.cause.id].probe
+    denied = any(observation.denies and observation.numbers.get("probe") == probe for observation in finding.against)
+    return probe if denied and not proved_by(finding) else ""
+
+
+def decider(finding: Finding) -> str:
+    """What would make the cause sure: not the probe that has denied it."""
+    return finding.cause.confirm if denied_by(finding) or not finding.cause.decider else finding.cause.decider
+
+
 def first_action(finding: Finding) -> str:
-    """What to do first: the check that the cause asks for, or the cure once that check was made."""
+    """What to do first: the check that the cause asks for, the cure once that check was made, or the next thing once it found nothing."""
     cause = finding.cause
+    if cause.otherwise and denied_by(finding):
+        return cause.otherwise
     checked = proved_by(finding) and remedies()[cause.id].kind is Kind.PROBE
     return (*cause.fixes, cause.first_action)[0] if checked else cause.first_action
 

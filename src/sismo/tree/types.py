@@ -42,6 +42,7 @@ class Node(NamedTuple):
         why: why it matters. confused_with: what it is often taken for. try_next: what to try when the answer is yes.
         references: where it comes from.
         signals: ids of the signals that answer it. proofs: a signal of these, and the one by which a probe proves it.
+        suspicions: signals of these that only suggest a yes: what the probe says stands in for them also where it says no.
         yes, no, unknown: ids of the nodes and causes that follow each answer.
     """
 
@@ -51,6 +52,7 @@ class Node(NamedTuple):
     why: str
     signals: tuple[str, ...]
     proofs: tuple[tuple[str, str], ...] = ()
+    suspicions: tuple[str, ...] = ()
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -85,6 +87,8 @@ class Cause(NamedTuple):
         source: where the rule comes from.
         needs: signals that must all be present. needs_any: of these at least one must be.
         base: confidence with just that. supports, against: what moves it when present. vetoes: signals that rule it out when present.
+        denials: signals of probes, and how much it counts against it that the probe has looked and found none of it.
+        otherwise: what to do first once its probe has denied it and other evidence still names it; empty where that stays the same.
         raised_by: signals that lift the severity when present.
         explains: causes that are its consequences when they come at the same step or later.
         twins: causes that the same log cannot tell from it. decider: the probe or the line to log that tells them apart.
@@ -106,6 +110,8 @@ class Cause(NamedTuple):
     supports: tuple[Weight, ...] = ()
     against: tuple[Weight, ...] = ()
     vetoes: tuple[str, ...] = ()
+    denials: tuple[Weight, ...] = ()
+    otherwise: str = ""
     raised_by: tuple[tuple[str, Severity], ...] = ()
     explains: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
@@ -115,7 +121,8 @@ class Cause(NamedTuple):
     def signals(self) -> tuple[str, ...]:
         """Every signal that it refers to, each once, needs first."""
         named = [*self.needs, *self.needs_any, *(w.signal for w in self.supports), *(w.signal for w in self.against), *self.vetoes]
-        return tuple(dict.fromkeys([*named, *(signal for signal, _ in self.raised_by)]))
+        denied = [weight.signal for weight in self.denials]
+        return tuple(dict.fromkeys([*named, *denied, *(signal for signal, _ in self.raised_by)]))
 
 
 class Visit(NamedTuple):
@@ -131,7 +138,8 @@ class Finding(NamedTuple):
 
     Attributes:
         severity: after what raised it. step: where it starts, None where it has no place in time. confidence: 0 to 1.
-        evidence: present signals for it, strongest first. against: present signals that speak against it.
+        evidence: present signals for it, strongest first.
+        against: present signals that speak against it, and signals of probes that have looked and found none of it.
         looked_for: counter-evidence that was looked for and is absent. open: signals that would count and are unknown.
         consequence_of: id of the finding that explains it, empty otherwise. twins: ids that the log cannot tell from it.
     """

@@ -61,14 +61,18 @@ def _looked_at(node: Node, observations: Mapping[str, Observation]) -> tuple[Obs
     """What answers a question: each signal, or what a probe proved of it."""
     proofs = dict(node.proofs)
     chosen = [
-        _surer(observations[signal], observations[proofs[signal]]) if signal in proofs else observations[signal] for signal in node.signals
+        _surer(observations[signal], observations[proofs[signal]], suspected=signal in node.suspicions)
+        if signal in proofs
+        else observations[signal]
+        for signal in node.signals
     ]
     return tuple({observation.signal: observation for observation in chosen}.values())
 
 
-def _surer(own: Observation, proof: Observation) -> Observation:
+def _surer(own: Observation, proof: Observation, *, suspected: bool) -> Observation:
     """The probe's answer where it has one that settles the question."""
-    return proof if proof.state is State.PRESENT or (own.state is State.UNKNOWN and proof.state is State.ABSENT) else own
+    settled = proof.state is State.PRESENT or (own.state is State.UNKNOWN and proof.state is State.ABSENT)
+    return proof if settled or (suspected and proof.denies) else own
 
 
 def _visit(observations: Mapping[str, Observation]) -> tuple[list[Visit], list[Cause]]:
@@ -105,7 +109,8 @@ def _judge(cause: Cause, observations: Mapping[str, Observation]) -> Finding | N
     if len(needed) < len(cause.needs) or (cause.needs_any and not alternatives) or seen(cause.vetoes, State.PRESENT):
         return None
     helping = [weight for weight in cause.supports if observations[weight.signal].state is State.PRESENT]
-    hurting = [weight for weight in cause.against if observations[weight.signal].state is State.PRESENT]
+    denied = [weight for weight in cause.denials if observations[weight.signal].denies]
+    hurting = [*denied, *(weight for weight in cause.against if observations[weight.signal].state is State.PRESENT)]
     core = [*needed, *alternatives]
     clarity = min((observation.strength for observation in core), default=1.0)
     gained = sum(weight.weight * observations[weight.signal].strength for weight in helping)

@@ -16,6 +16,8 @@ def run(case: Case) -> ProbeReport:
     case.restore()
     recent = [checkpoints.batch(path) for at, path in case.batches() if at < case.step][-_RECENT:]
     found = carried(case.built.model, case.batch, case.built.loss_fn, recent).report()
+    if not recent:  # nothing was there to find them in
+        found = found._replace(data={key: value for key, value in found.data.items() if key != "duplicates"})
     if found.data["batch"] == "even" and not case.has_batch:
         verdict = Note("even-other", "No example stands out from another batch: that of step {step} was not kept.", {"step": case.step})
         found = found._replace(verdict=verdict, data={key: value for key, value in found.data.items() if key != "batch"})

@@ -16,12 +16,15 @@ _LEAKAGE = "sismo probe leakage: what training and validation data share, and wh
 _CAUSAL = "sismo probe causal: change a later token, see whether earlier logits move"
 _OF_THE_CODE = ("causal", "init", "flow", "leakage")
 """Probes of the model, the loop and the data; the others ask about one step."""
+_NOTHING = "none"
+"""The result of a probe of a step at which there was nothing to explain: it says nothing of other steps."""
 
 
 def _event(kind: str, key: str, value: str, *, proof: bool = True) -> Callable[[View], Observation]:
     """Whether a probe came to a result. The last time that it was run counts: what was repaired since is repaired.
 
-    ``proof`` is False for a result that has more than one explanation.
+    It denies the result where it has come to another one and never found this one before: what it found once was there, whatever it
+    finds after a change. ``proof`` is False for a result that has more than one explanation.
     """
 
     def look(view: View) -> Observation:
@@ -31,7 +34,7 @@ def _event(kind: str, key: str, value: str, *, proof: bool = True) -> Callable[[
         last = asked[-1]
         probe = str(last.data.get("probe", ""))
         if last.data[key] != value:
-            return absent(probe=probe)
+            return absent(probe=probe, denies=last.data[key] != _NOTHING and all(event.data[key] != value for event in asked))
         # What is in the code has been there since the run began, whenever it was asked for.
         start = view.first_step if probe in _OF_THE_CODE else last.step
         where = str(last.data.get("where") or "") or None

@@ -24,6 +24,7 @@ CAUSES = (
         supports=(Weight("abrupt-nan-dtype-unseen", 0.05), Weight("dtype-fp16", 0.3), Weight("scaler-used", 0.15), Weight("loss-leaps-for-one-row", 0.2), Weight("loss-nonfinite-isolated", 0.12), Weight("norm-nonfinite-before-loss", 0.1), Weight("activation-near-limit", 0.25), Weight("fp32-replay-clean", 0.4), Weight("origin-is-half-overflow", 0.4), Weight("overflow-often", 0.1)),
         against=(Weight("norm-runup", 0.15), Weight("loss-runup", 0.1)),
         vetoes=("fp32-replay-fails", "origin-is-log", "origin-is-division", "origin-is-input", "origin-is-weight", "only-loss-infinite", "only-loss-nan", "overflow-only-startup", "grad-norm-nonfinite-now-and-then", "zero-loss-norm-nan", "dtype-wide-range", "loss-nonfinite-from-first-row"),
+        denials=(Weight("origin-is-half-overflow", 0.4),),
         explains=("nan-hidden-by-logger", "log-of-zero", "sqrt-at-zero", "zero-over-zero"),
         twins=("exploding-gradients", "nan-hidden-by-logger", "log-of-zero"),
         decider=_FP32,
@@ -162,6 +163,7 @@ CAUSES = (
         base=0.65,
         supports=(Weight("scaled-gradients-clipped", 0.45), Weight("clip-bounds-scaled-norm", 0.45), Weight("loss-at-chance", 0.1), Weight("loss-flat", 0.1), Weight("loss-never-moves", 0.1)),
         against=(Weight("loss-falls", 0.45),),
+        denials=(Weight("scaled-gradients-clipped", 0.45),),
         explains=("no-learning", "plateau", "init-too-large"),
     ),
 )  # fmt: skip

@@ -39,6 +39,7 @@ NODES = (
         why="A repeated batch looks like learning; an overlap makes the validation loss worthless.",
         signals=("batch-repeats", "learns-by-heart-at-once", "val-below-train", "loss-too-low-after-resume", "batches-again-after-resume"),
         proofs=(("batch-repeats", "examples-seen-before"), ("val-below-train", "splits-overlap")),
+        suspicions=("val-below-train",),
         yes=("duplicate-batch", "train-val-overlap", "resume-repeats-data", "P3.Q4"),
         no=("P3.Q4",),
         unknown=("P3.Q4", "resume-repeats-data"),

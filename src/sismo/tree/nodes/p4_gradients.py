@@ -30,6 +30,7 @@ NODES = (
         proofs=(
             ("norm-piles-up", "gradients-pile-up"), ("loss-turns-and-climbs", "gradients-pile-up"), ("gradients-carried-over", "gradients-pile-up"),
         ),
+        suspicions=("norm-piles-up", "loss-turns-and-climbs"),
         yes=("missing-zero-grad", "P4.Q3"),
         no=("missing-zero-grad", "P4.Q3"),
         unknown=("missing-zero-grad", "P4.Q3"),
@@ -42,6 +43,7 @@ NODES = (
         why="Norms in the thousands that are a power of two, or a training loss that is a multiple of the validation loss.",
         signals=("norm-is-the-loss-scale", "clip-bounds-scaled-norm", "train-multiple-of-val"),
         proofs=(("norm-is-the-loss-scale", "scaled-gradients-clipped"), ("clip-bounds-scaled-norm", "scaled-gradients-clipped")),
+        suspicions=("norm-is-the-loss-scale",),
         yes=("clip-before-unscale", "accumulation-not-averaged", "P4.Q4"),
         no=("P4.Q4",),
         unknown=("clip-before-unscale", "P4.Q4"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.runs import event, falling, names, run, state
 from support.trios import Trio, check, check_all, each
 
 from sismo.judge import diagnose
-from sismo.records.types import Run
+from sismo.records.types import Event, Run
 from sismo.signals.detectors import probes
 from sismo.signals.types import State
 
@@ -118,3 +119,92 @@ def test_a_step_that_only_the_run_lost_proves_no_machine() -> None:
     parted = run(loss=falling(300), events=[event(200, "probe", probe="replay", replay="parted")])
     cause = next(one for one in diagnose(parted).causes if one.id == "hardware-fault")
     assert "proved" not in str(cause.confirm)
+
+
+# A probe that has looked and found nothing
+
+
+def suspicious(*events: Event) -> Run:
+    """A validation loss under the training loss all along."""
+    loss = falling(600)
+    return run(loss=loss, val={step: float(0.7 * loss[step]) for step in range(9, 600, 10)}, events=events)
+
+
+def vanishing(*events: Event) -> Run:
+    """A language model whose training and validation loss vanish together."""
+    loss = 6.2 * np.exp(-np.arange(400) / 40) + 0.002
+    return run(loss=loss, val={step: float(loss[step]) for step in range(9, 400, 10)}, vocab_size=512, events=events)
+
+
+def lost(*events: Event) -> Run:
+    """A loss that is lost for good, all at once."""
+    there = np.arange(400) < 300
+    return run(loss=np.where(there, falling(400), np.nan), norm=np.where(there, 1.0, np.nan), dtype="fp32", events=events)
+
+
+NO = {
+    "train-val-overlap": (suspicious, {"probe": "leakage", "overlap": "no"}),
+    "causal-mask-broken": (vanishing, {"probe": "causal", "causality": "sound"}),
+    "log-of-zero": (lost, {"probe": "nan", "origin": "found", "op": "backward"}),
+    "sqrt-at-zero": (lost, {"probe": "nan", "origin": "found", "op": "log"}),
+    "all-keys-masked": (lost, {"probe": "nan", "origin": "found", "op": "matmul"}),
+    "nonfinite-input": (lost, {"probe": "nan", "origin": "found", "op": "matmul", "inputs": "finite"}),
+    "nonfinite-weight": (lost, {"probe": "nan", "origin": "found", "op": "matmul"}),
+}
+"""A suspicion, a run in which it is one, and the result of a probe that leaves nothing of it."""
+
+
+@pytest.mark.parametrize("cause", NO)
+def test_a_suspicion_falls_when_the_probe_says_no(cause: str) -> None:
+    made, result = NO[cause]
+    assert cause in names(made())
+    assert cause not in names(made(Event(300, "probe", result)))
+
+
+def test_a_suspicion_of_two_sides_is_pushed_down_by_each_no() -> None:
+    sure = [confidence(vanishing(Event(399, "probe", said)), "target-in-input") for said in (
+        {"probe": "causal", "causality": "broken", "where": "x"}, {"probe": "causal", "causality": "sound"},
+        {"probe": "causal", "causality": "sound", "labels": "apart"},
+    )]  # fmt: skip
+    assert sure == sorted(sure, reverse=True)
+    assert 0 < sure[-1] < 0.3
+
+
+def test_what_a_probe_found_once_is_not_denied_after_the_change() -> None:
+    """The run was recorded before the change: its loss still vanishes for what the probe then found."""
+    found, gone = ({"probe": "causal", "causality": said} for said in ("broken", "sound"))
+    assert "causal-mask-broken" in names(vanishing(Event(399, "probe", found), Event(399, "probe", gone)))
+
+
+def test_a_step_at_which_nothing_is_lost_denies_nothing_of_another() -> None:
+    assert names(lost(Event(10, "probe", {"probe": "nan", "origin": "none", "op": "none"}))) == names(lost())
+
+
+def test_what_the_run_itself_measured_is_not_taken_back_by_code_that_may_be_another() -> None:
+    carried_over = {"grad_carried": np.ones(300), "grad_norm/pre": np.ones(300)}
+    cleared = Event(299, "probe", {"probe": "flow", "flow": "sound", "held": "yes", "piles_up": "no"})
+    assert names(run(loss=falling(300), more=carried_over))[0] == "missing-zero-grad"
+    assert names(run(loss=falling(300), more=carried_over, events=[cleared]))[0] == "missing-zero-grad"
+
+
+def test_the_path_says_no_where_the_probe_did() -> None:
+    answers = {item.id: item.answer for item in diagnose(suspicious(Event(599, "probe", {"probe": "leakage", "overlap": "no"}))).walk}
+    assert answers["P3.Q3"] != "yes"
+
+
+def test_no_check_is_asked_for_that_was_made() -> None:
+    from sismo.incident.prescribe import prescribe
+    from sismo.judge import judge
+
+    entropy = 1.2
+    sound = Event(399, "probe", {"probe": "causal", "causality": "sound"})
+    made = vanishing(sound)
+    made = Run(made.path, made.header._replace(entropy=entropy), made.series, made.events)
+    asked = prescribe(made, judge(made))
+    assert asked.cause == "entropy-floor-crossed"
+    assert asked.probe == ""
+    assert "causality probe" not in str(asked.action)
+
+
+def confidence(made: Run, cause: str) -> float:
+    return next((one.confidence for one in diagnose(made).causes if one.id == cause), 0.0)
