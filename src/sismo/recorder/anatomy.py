@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import torch
 from torch import nn
 
 _ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
@@ -52,8 +53,11 @@ def unwrapped(model: nn.Module) -> nn.Module:
 
 
 def is_compiled(model: nn.Module) -> bool:
-    """Whether ``torch.compile`` has the model or a part of it: hooks set now would break its graph or be left out of it."""
-    return any(hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None for module in model.modules())
+    """Whether ``torch.compile`` has the model or a part of it: hooks set now would break its graph or be left out of it; or the model is
+    a script, which takes no hooks.
+    """
+    compiled = (hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None for module in model.modules())
+    return isinstance(model, torch.jit.ScriptModule) or any(compiled)
 
 
 def blocks(model: nn.Module) -> dict[str, nn.Module]:

@@ -17,6 +17,7 @@ from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
 
 from sismo.recorder.events import Moment
+from sismo.recorder.hook import Hook, elsewhere
 from sismo.recorder.scene import Scene
 from sismo.recorder.shield import Shield, log
 
@@ -31,6 +32,7 @@ class Hooks:
         self._undo: list[Callable[[], None]] = []
         self._updated: set[int] = set()
         self._called = False
+        self.tap_at_call = False
         self._norm_type = 2.0
         self._mine = {id(weight.tensor) for weight in scene.weights}
         self._optimizers = weakref.WeakSet(scene.optimizers)
@@ -46,7 +48,7 @@ class Hooks:
         self._patch(clip_grad, "_clip_grads_with_norm_", self._norm_clip)
         self._patch(clip_grad, "_group_tensors_by_device_and_dtype", self._value_clip)
         if not self._scene.compiled:
-            handle = self._scene.root.register_forward_pre_hook(self._forward, with_kwargs=True)
+            handle = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
             self._undo.append(handle.remove)
 
     def take_down(self) -> None:
@@ -55,7 +57,11 @@ class Hooks:
             self._undo.pop()()
 
     def new_step(self) -> None:
-        """A step is over: the next call of the model is the first one of the next step."""
+        """A step is over: the next call of the model is the first one of the next step. Call it before taps are set for that.
+
+        They wait for that call, unless training goes past it, as where the loop calls the parts of its model one by one.
+        """
+        self.tap_at_call = self._called
         self._called = False
         self._updated.clear()
 
@@ -75,21 +81,25 @@ class Hooks:
         self._undo.append(undo)
 
     def _run(self, moment: Moment, *arguments: Any) -> None:
-        if self._shield.alive:
+        if not elsewhere() and self._shield.alive:
             with self._shield():
                 self._tell(moment, *arguments)
 
     def _look(self, note: Callable[..., None], arguments: Sequence[Any], options: dict[str, Any]) -> None:
         """Looks at a call of torch's own helpers. Where those have changed their arguments, recording stops and the call goes on."""
-        if self._shield.alive:
+        if not elsewhere() and self._shield.alive:
             with self._shield():
                 note(*arguments, **options)
 
     def _forward(self, module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
         if not torch.is_grad_enabled():
+            for taps in self._scene.taps:
+                taps.rest()
             self._run(Moment.EVALUATED, module.training)
         elif module.training and not self._called:
             self._called = True
+            for taps in self._scene.taps:
+                taps.hang()
             self._run(Moment.INPUTS, arguments, options)
 
     def _before(self, optimizer: Optimizer, arguments: Any, options: Any) -> None:

@@ -15,6 +15,7 @@ from sismo.errors import UsageError
 from sismo.recorder import anatomy
 from sismo.recorder.panel import Draft
 from sismo.recorder.shield import Shield
+from sismo.recorder.taps import Taps
 
 
 class Weight(NamedTuple):
@@ -36,6 +37,7 @@ class Scene:
         model: as the user gave it. root: without DDP and compile wrappers. compiled: whether taps on modules are off.
         blocks: repeated parts by name. weights: every trained parameter once, in the order of the model.
         draft: what has been measured since the last step. scaler: the gradient scaler, once one has been seen.
+        taps: those of every panel.
         shield: what sismo's own code runs in.
     """
 
@@ -48,6 +50,7 @@ class Scene:
         self.blocks = anatomy.blocks(self.root)
         self.draft = Draft()
         self.scaler: Any = None
+        self.taps: list[Taps] = []
         self.weights = _weights(self)
 
     @property
@@ -125,7 +128,8 @@ def _weights(scene: Scene) -> list[Weight]:
         for number, (optimizer, group) in enumerate((o, g) for o in scene.optimizers for g in o.param_groups)
         for parameter in group["params"]
     }
-    embedding = {id(module.weight) for module in scene.root.modules() if isinstance(module, nn.Embedding)}
+    # Those that the modules hold: a weight that is worked out, as a spectral norm is, is another one after each look.
+    embedding = {id(one) for module in scene.root.modules() if isinstance(module, nn.Embedding) for one in module.parameters()}
     found: list[Weight] = []
     # named_parameters gives a shared parameter once, under its first name.
     for raw, parameter in scene.root.named_parameters():

@@ -131,8 +131,7 @@ class Recorder:
         self._checkpoints = None
         if save_every is not None and ranks.rank == 0:
             self._checkpoints = Checkpoints(self._scene, self.path, every=save_every, keep=keep, parts=self._parts)
-        if self._scene.compiled:
-            log.warning("the model is compiled: activations, units, attention and batches are not recorded")
+        self._looked = False
         self._was_full = False
         self._hooks.hang()
         with self._shield():
@@ -234,7 +233,11 @@ class Recorder:
         self._journal.send(step, draft, ids, self._replicas.checksum(step))
         self._step = step + 1
         self._save(step)
+        used = any(taps.used for taps in self._scene.taps)
         self._hooks.new_step()
+        if not self._looked:
+            self._looked = True
+            self._say_what_is_off(seen=used or self._hooks.tap_at_call)
         now = clock.seconds()
         self._cadence.account(now - self._began, self._shield.elapsed(), draft.spent, free=self._was_full)
         self._began = now
@@ -242,10 +245,22 @@ class Recorder:
         self._was_full = self._journal.watch.full(self._step)
         self._arm(full=self._was_full)
 
+    def _say_what_is_off(self, *, seen: bool) -> None:
+        off = "activations, units, attention and batches are not recorded"
+        if self._scene.compiled:
+            log.warning("the model is compiled: %s", off)
+        elif not seen and not self._scene.root.training:
+            log.warning("the model is in evaluation mode in a training step: call model.train(); until then %s", off)
+        elif not seen:
+            log.warning("no call of the model was seen in the first step (is it compiled, or the work of torch.func?): %s", off)
+
     def _arm(self, *, full: bool) -> None:
         chosen = self._cadence.everything() if full else self._cadence.plan([panel.name for panel in self._panels if panel.first])
         for panel in self._panels:
             panel.arm([job.part for job in chosen if job.panel == panel.name])
+        if not self._hooks.tap_at_call:
+            for taps in self._scene.taps:
+                taps.hang()
 
     def _save(self, step: int) -> None:
         if self._checkpoints is None:

@@ -32,7 +32,7 @@ class ActivationsPanel(Panel):
         super().__init__(scene)
         found = () if scene.compiled else anatomy.layers(scene.root, scene.blocks)
         self._layers = {layer.name: layer.module for layer in found}
-        self._taps = Taps(scene.shield)
+        self._taps = Taps(scene.shield, scene.taps)
 
     def jobs(self) -> Sequence[Job]:
         return [Job(self.name, layer) for layer in self._layers]

@@ -39,7 +39,7 @@ class UnitsPanel(Panel):
         self._units = {units.name: units for units in found}
         self._peaks: dict[str, Tensor] = {}
         self._count: dict[str, int] = {}
-        self._taps = Taps(scene.shield)
+        self._taps = Taps(scene.shield, scene.taps)
 
     def jobs(self) -> Sequence[Job]:
         return [Job(self.name, name) for name in self._units]
