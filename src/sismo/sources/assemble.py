@@ -155,6 +155,10 @@ def _sources(columns: Mapping[str, Column], naming: Naming) -> list[_Source]:
             total = np.sum([part.values for part in parts], axis=0)
         sources.append(_Source(channel, " + ".join(keys), Column(total, present)))
     sources += [_Source(channel, key, columns[key]) for channel, key in naming.aliases.items()]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sources += [
+            _Source(channel, key, columns[key]._replace(values=np.log(columns[key].values))) for channel, key in naming.logs.items()
+        ]
     sources += [_Source(channel, key, columns[key]) for key, channel in naming.channels.items()]
     order = {"loss/train": 0, "loss/val": 1}
     return sorted(sources, key=lambda source: order.get(source.channel, 2))

@@ -35,6 +35,7 @@ SALVAGE_PIECE = 64
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _LINE_END = re.compile(r"[\r\n]+")
 
@@ -244,6 +245,8 @@ def decode(data: bytes) -> tuple[str, bool]:
         text = text.replace("\x00", "")
     if "\x1b" in text:
         text = _without_codes(text)
+    if "\u2018" in text or "\u201c" in text:  # what a forum makes of the quotes of a pasted log
+        text = text.translate(_QUOTES)
     return text.removeprefix("\ufeff"), latin
 
 

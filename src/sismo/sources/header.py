@@ -59,6 +59,9 @@ KNOWN_KEYS = (
     | frozenset(("fp16", "bf16", "amp", "seed", "fp16_enabled", "bf16_enabled", "logging_steps", "batch_size", "lr_scheduler_type"))
 )
 """Names that say something of a run wherever they stand; others count only inside a dump that is recognised as one."""
+MAX_CONFIG = 2000
+LATEST_ROW = 100
+"""Settings are printed before the first rows; looking for them in every later line would cost more than reading the rows."""
 _TRUE = frozenset({"true", "1", "yes", "on"})
 
 

@@ -73,6 +73,9 @@ _LR_NOISE = frozenset({"lr", "learning", "rate", "train", "training", "pg", "gro
 _LR_ABOUT = frozenset({"multiplier", "scale", "min", "max", "initial", "factor", "decay", "peak", "schedule", "mult", "ratio",
     "init", "end",
                        "warmup", "steps", "base"})  # fmt: skip
+PERPLEXITY = frozenset({"ppl", "perplexity"})
+"""A loss as e to its power."""
+_PERPLEXITY_BESIDE = PERPLEXITY | _TRAIN | _VAL | {"batch", "step", "epoch", "avg", "mean"}
 # Families whose members a log may name directly, in sismo's own vocabulary.
 _OWN = frozenset(FAMILIES) - {"loss", "lr", "epoch", "batch", "metric", "grad_norm", "loss_scale", "skipped", "nonfinite"}
 
@@ -132,12 +135,13 @@ def meaning(key: str) -> Meaning:
     if not any(word in _LOSS for word in words):
         return _without_loss_word(words, held_out, suffix)
     # "loss_norm" or "weight of the loss" are about it; "mask" and "z" are terms only when a loss of that name is meant.
-    about = [word for word in words if word in _ABOUT and word not in _LOSS]
+    about = [word for word in words if word in _ABOUT and word not in _LOSS and not (word == "function" and "value" in words)]
     rest = [word for word in words if word not in _TRAIN | _VAL | _LOSS]
     if (about and about != ["mask"]) or ("cost" in words and _LOAD.intersection(words)):
         return Meaning("metric", key)
     smooth = any(word in _SMOOTH for word in rest)
-    named = [word for word in rest if word not in _PLAIN and word not in _SMOOTH]
+    plain = _PLAIN - {"value"} if "function" in rest else _PLAIN
+    named = [word for word in rest if word not in plain and word not in _SMOOTH]
     main = all(word in _MAIN_NAMES for word in named)
     if main:
         rank = SMOOTHED if smooth else _rank(words, named)
@@ -221,6 +225,8 @@ def _without_loss_word(words: list[str], held_out: bool, suffix: str) -> Meaning
         return Meaning("weak", "train" if words[0] == "train" else "val", 5)
     if any(word in _WEAK for word in words) and not any(word in _ABOUT for word in words):
         return Meaning("weak", "val" if held_out else "train", 0, suffix)
+    if not PERPLEXITY.isdisjoint(words) and _PERPLEXITY_BESIDE.issuperset(words):
+        return Meaning("weak", "val" if held_out else "train", 9, suffix)
     return Meaning("metric")
 
 

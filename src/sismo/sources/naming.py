@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sismo.errors import UsageError
 from sismo.records.channels import FAMILIES, is_channel
 from sismo.records.types import Note
-from sismo.sources.keys import SMOOTHED, Meaning, meaning, tokens
+from sismo.sources.keys import PERPLEXITY, SMOOTHED, Meaning, meaning, tokens
 
 ENOUGH_ROWS = 0.6
 """A claimant needs this share of the rows of the fullest one: an epoch mean doesn't push out the per-step loss."""
@@ -25,12 +25,14 @@ class Naming:
 
     Attributes:
         channels: key to channel. sums: channel to the keys whose sum it is. aliases: channel to the key that it repeats.
+        logs: channel to the key of which it is the logarithm.
         step_key: the column that ``--map step=`` names, else empty. objective: ``rl`` or ``gan`` where the keys show it.
     """
 
     channels: dict[str, str] = field(default_factory=dict)
     sums: dict[str, list[str]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    logs: dict[str, str] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     step_key: str = ""
     objective: str | None = None
@@ -214,10 +216,17 @@ class _Claims:
             mine = [key for key in keys if self.meanings[key].member == side]
             if mine:
                 chosen = self._by_preference(mine)[0]
-                keys.remove(chosen)
-                self.give(chosen, f"loss/{side}")
-                self.naming.notes.append(Note("guessed-loss", "nothing in the log is called a loss; {key} was taken as loss/{side}",
-                                              {"key": chosen, "side": side}))  # fmt: skip
+                facts = {"key": chosen, "side": side}
+                if PERPLEXITY.isdisjoint(tokens(chosen)):
+                    keys.remove(chosen)
+                    self.give(chosen, f"loss/{side}")
+                    note = Note("guessed-loss", "nothing in the log is called a loss; {key} was taken as loss/{side}", facts)
+                else:
+                    self.naming.logs[f"loss/{side}"] = chosen
+                    note = Note(
+                        "guessed-loss", "nothing in the log is called a loss; the logarithm of {key} was taken as loss/{side}", facts
+                    )
+                self.naming.notes.append(note)
 
     def learning_rates(self, keys: list[str]) -> None:
         """``lr/0`` is always there when any learning rate is."""

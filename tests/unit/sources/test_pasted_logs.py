@@ -310,3 +310,91 @@ def test_a_counted_batch_of_the_validation_is_no_training_loss(tmp_path: Path) -
 def test_the_length_that_a_counter_runs_to_may_change(tmp_path: Path) -> None:
     text = "".join(f"[{step}/{500 if step < 400 else 900}] loss: {4.5 - step / 300}\n" for step in (150, 300, 450, 600))
     assert points(read(tmp_path, text), "loss/train") == {150: 4.0, 300: 3.5, 450: 3.0, 600: 2.5}
+
+
+def test_the_quotes_that_a_forum_makes_curly_are_read_as_quotes(tmp_path: Path) -> None:
+    lines = [f"{{‘loss’: {2.5 - 0.1 * k:.3f}, ‘learning_rate’: 1e-05, ‘epoch’: {0.2 * k:.1f}}}" for k in range(4)]
+    assert list(points(read(tmp_path, "\n".join(lines)), "loss/train").values()) == [2.5, 2.4, 2.3, 2.2]
+
+
+def test_where_a_log_has_perplexities_only_the_loss_is_their_logarithm(tmp_path: Path) -> None:
+    lines = [f"Epoch 1 ; Iter {50 * k}/300 ; LR 1.0000 ; Target tokens/s 1300 ; PPL {math.exp(8 - k):.4f} ;" for k in range(1, 5)]
+    run = read(tmp_path, "\n".join(lines))
+    assert points(run, "loss/train") == {50 * k: pytest.approx(8 - k, abs=1e-4) for k in range(1, 5)}
+    assert [note.code for note in run.notes if note.code == "guessed-loss"]
+
+
+def test_the_batches_of_early_opennmt_are_steps(tmp_path: Path) -> None:
+    lines = [
+        f"Epoch  2, {50 * k:5d}/  725; acc:  31.20; ppl:  {math.exp(3 - 0.1 * k):.2f}; xent:   {3 - 0.1 * k:.2f}; 5187 src tok/s"
+        for k in range(1, 5)
+    ]
+    assert list(points(read(tmp_path, "\n".join(lines)), "loss/train").items())[:2] == [(775, 2.9), (825, 2.8)]
+
+
+def test_early_megatron_has_no_colons(tmp_path: Path) -> None:
+    lines = [
+        f" iteration {100 * k:8d}/  9000 | elapsed time per iteration (ms): 410.2 | learning rate 1.500E-04 | lm loss {9 - k}.25E+00 | loss scale 512.0 |"
+        for k in range(1, 4)
+    ]
+    run = read(tmp_path, "\n".join(lines))
+    assert points(run, "loss/train") == {100: 8.25, 200: 7.25, 300: 6.25}
+    assert points(run, "lr/0")[100] == 1.5e-4
+    assert points(run, "loss_scale")[100] == 512.0
+
+
+def test_an_iteration_of_rsl_rl_is_one_row(tmp_path: Path) -> None:
+    block = """################################################################################
+                      Learning iteration {at}/1500
+
+                       Computation: 30120 steps/s (collection: 1.107s, learning 0.201s)
+               Value function loss: {value}
+                    Surrogate loss: -0.0110
+             Mean action noise std: 0.71
+                 Mean total reward: 11.80
+               Mean episode length: 702.10
+"""
+    run = read(tmp_path, "".join(block.format(at=at, value=value) for at, value in ((70, "0.0200"), (71, "3.1000"), (72, "inf"))))
+    assert points(run, "loss_term/value_function") == {70: 0.02, 71: 3.1, 72: math.inf}
+    assert run.header.objective == "rl"
+
+
+def test_the_results_of_early_yolov5_are_read_without_a_heading(tmp_path: Path) -> None:
+    rows = [
+        f"     {k}/99     3.15G   0.0{9 - k}10   0.0500   0.0200   0.1{6 - k}10        41       640    0.11    0.2{k}    0.19    0.08  0.0800  0.0410  0.0190"
+        for k in range(3)
+    ]
+    run = read(tmp_path, "\n".join(rows))
+    assert list(points(run, "loss/train").values()) == [0.161, 0.151, 0.141]
+    assert list(points(run, "loss_term_val/obj").values()) == [0.041] * 3
+
+
+@pytest.mark.parametrize(
+    ("command", "dtype"),
+    [
+        ("torchrun --nproc_per_node=2 train.py --batch_size=4 --dtype=float16", "fp16"),
+        ("deepspeed train.py \\\n    --bf16 \\\n    --lr 1e-4 \\", "bf16"),
+        ("python train.py --fp16 True --epochs 3", "fp16"),
+        ("python train.py --epochs 3", None),
+    ],
+)
+def test_the_command_line_says_the_precision(command: str, dtype: str | None, tmp_path: Path) -> None:
+    rows = "\n".join(f"step {k} loss {3 - 0.1 * k:.2f}" for k in range(5))
+    assert read(tmp_path, f"{command}\n{rows}\n").header.dtype == dtype
+
+
+def test_an_lr_that_stays_at_its_peak_under_a_cosine_was_never_stepped(tmp_path: Path) -> None:
+    def log(after: list[float]) -> str:
+        rates = [2e-5 * k for k in range(1, 6)] + after
+        rows = [f"{{'loss': {2.5 - 0.01 * k:.4f}, 'learning_rate': {rate!r}, 'epoch': {k / 20:.2f}}}" for k, rate in enumerate(rates)]
+        return "\n".join(
+            [
+                "deepspeed sft.py --lr_scheduler_type cosine --warmup_ratio 0.1",
+                *rows,
+                "{'train_runtime': 61.0, 'train_loss': 2.2, 'epoch': 2.2}",
+            ]
+        )
+
+    stuck = read(tmp_path, log([1e-4] * 40))
+    assert first_cause(stuck) == "scheduler-never-stepped"
+    assert first_cause(read(tmp_path, log([5e-5 * (1 + math.cos(math.pi * k / 40)) for k in range(40)]))) == ""

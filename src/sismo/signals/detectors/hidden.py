@@ -59,12 +59,14 @@ def _zero_from_start(view: View) -> Observation:
 def _zero_later(view: View) -> Observation:
     """Exactly 0 for two rows or more, to the end, after three rows or more of a loss that was not: no batch of a kind comes that late.
 
+    After fewer, four rows of 0 say it: labels that are masked in some batches would show in others.
+
     Where the norm is logged, it says more.
     """
     if view.series(LOSS_TRAIN) is None:
         return unknown(LOSS_TRAIN)
     found = _zero_run(view) if not view.rows(GRAD_NORM_PRE) else None
-    if found is None or found[1] < 3 or len(found[0]) - found[1] < 2:
+    if found is None or found[1] < 1 or len(found[0]) - found[1] < (2 if found[1] >= 3 else 4):
         return absent(LOSS_TRAIN)
     loss, start = found
     return present(int(loss.steps[start]), strength=0.85, channel=LOSS_TRAIN, rows=start, last=float(loss.values[start - 1]))

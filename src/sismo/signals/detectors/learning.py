@@ -12,8 +12,9 @@ from sismo.records.types import Series
 from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, language_sign, names
 from sismo.signals.levels import end_level, level, noise, part_levels, wander
+from sismo.signals.numerals import digits
 from sismo.signals.trend import Trend, block_means, mann_kendall, recent_trend, strictly_rising, whole_trend
-from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _TREND_STEPS = Threshold(
@@ -151,8 +152,8 @@ def _never_moves(view: View) -> Observation:
     if _repeats(loss):
         val = view.finite(LOSS_VAL)
         both = val is not None and len(val) >= 3 and _repeats(val)
-        digits = _digits(float(loss.values[0]))
-        same = (digits >= 3 and len(loss) >= 20) or (digits >= 5 and (len(loss) >= 4 or both))
+        printed = digits(float(loss.values[0]))
+        same = (printed >= 3 and len(loss) >= 20) or (printed >= 5 and (len(loss) >= 4 or both))
         found = present(first, last, strength=1.0 if len(loss) >= 20 else 0.8, channel=LOSS_TRAIN, level=float(loss.values[0]))
         return found if same else absent(LOSS_TRAIN)
     if len(loss) < 20:
@@ -168,11 +169,6 @@ def _never_moves(view: View) -> Observation:
 
 def _repeats(series: Series) -> bool:
     return bool(np.all(series.values == series.values[0]))
-
-
-def _digits(value: float) -> int:
-    """Significant digits of a number as it was printed; 0 for 0."""
-    return len(f"{value:.12g}".partition("e")[0].lstrip("-0.").replace(".", ""))
 
 
 def _chance(view: View) -> Observation:
@@ -235,8 +231,20 @@ def _above_start(view: View) -> Observation:
 
 
 def _far_above_start(view: View) -> Observation:
-    """Half as much again as where it began, and out of all noise: it got lost, however long ago and however gently."""
-    return _ends_above(view, 1.5, 10)
+    """Half as much again as where it began, and out of all noise: it got lost, however long ago and however gently.
+
+    Noise that came with it is none of before: where each row of the last quarter is that far above every one of the first, it does not count.
+    """
+    found = _ends_above(view, 1.5, 10)
+    loss = view.finite(LOSS_TRAIN)
+    quarter = len(loss) // 4 if loss is not None else 0
+    if loss is None or found.state is State.PRESENT or quarter < 5:
+        return found
+    highest, lowest = float(loss.values[:quarter].max()), float(loss.values[-quarter:].min())
+    if not lowest > 1.5 * highest > 0:
+        return found
+    first, last = level(loss.values[:3]), end_level(loss)
+    return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last)
 
 
 def _ends_above(view: View, factor: float, noises: float) -> Observation:

@@ -204,13 +204,17 @@ def _clip_bounds_scaled(view: View) -> Observation:
 
 
 def _loss_leaps(view: View) -> Observation:
-    """One row over 1,000 times the level of the loss, with ordinary rows after it: an overflow in the forward pass."""
+    """One row over 1,000 times the level of the loss, with ordinary rows about it: an overflow in the forward pass.
+
+    A loss that is learnt by heart is next to 0 and has no such level: there its neighbours differ by as much.
+    """
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < 4:
         return unknown(LOSS_TRAIN)
     middle = level(loss.values)
     high = np.nonzero(loss.values > 1000 * middle)[0] if middle > 0 else np.zeros(0, dtype=np.int64)
-    lone = [int(i) for i in high if i + 1 < len(loss) and loss.values[i + 1] < 10 * middle]
+    calm = loss.values < 10 * middle
+    lone = [int(i) for i in high if i + 1 < len(loss) and calm[i + 1] and np.count_nonzero(~calm[max(0, i - 3) : i + 4]) == 1]
     return present(int(loss.steps[lone[0]]), channel=LOSS_TRAIN, value=float(loss.values[lone[0]])) if lone else absent(LOSS_TRAIN)
 
 

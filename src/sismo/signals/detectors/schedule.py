@@ -282,9 +282,30 @@ def _constant_against_config(view: View, schedule: Schedule) -> Observation:
     if configured is None:
         return unknown("the configured schedule")
     meant = configured.lower() in ("constant", "none", "fixed")
-    if meant or not schedule.constant or view.rows(LR) < 10:
+    if meant or view.rows(LR) < 10:
         return absent(LR)
-    return present(_first_step(view), channel=LR, configured=configured, lr=schedule.first)
+    if schedule.constant:
+        return present(_first_step(view), channel=LR, configured=configured, lr=schedule.first)
+    start = _stands_at_peak(view, schedule)
+    if start is None or not any(word in configured.lower() for word in _MOVES_ON):
+        return absent(LR)
+    return present(start, channel=LR, configured=configured, lr=schedule.peak)
+
+
+_MOVES_ON = ("cosine", "linear", "polynomial", "inverse")
+"""Words in the names of schedules that come down from the first step after the warmup on."""
+_WARM = 0.25
+"""Share of the log that a warmup may take for what follows it to say something."""
+
+
+def _stands_at_peak(view: View, schedule: Schedule) -> int | None:
+    """The step from which the LR stays at its peak to the last digit, after a warmup, to the end of a run that was trained to its end."""
+    lr = view.finite(LR)
+    if lr is None or "summary_train_loss" not in view.header.config or schedule.peak <= 0:
+        return None
+    below = np.nonzero(lr.values != schedule.peak)[0]
+    start = int(below[-1]) + 1 if below.size else 0
+    return int(lr.steps[start]) if 0 < start <= _WARM * len(lr) and len(lr) - start >= 20 else None
 
 
 def _staircase(view: View, schedule: Schedule) -> Observation:

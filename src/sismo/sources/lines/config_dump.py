@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sismo.sources.header import KNOWN_KEYS
+from sismo.sources.header import KNOWN_KEYS, LATEST_ROW, MAX_CONFIG
 from sismo.sources.line import Line, TextLog
 
 _DOTTED = re.compile(r"(?:^|\])\s*([A-Za-z_]\w*) \.{2,} (\S.*?)\s*$")
@@ -17,9 +17,6 @@ _SAID = (
     ("params_dtype", "torch.", re.compile(r"\busing (torch\.\w*float\d*\w*) for parameters", re.IGNORECASE)),
     ("mixed_precision", "mixed_", re.compile(r"\b(mixed_float16|mixed_bfloat16)\b")),
 )  # fmt: skip
-MAX_CONFIG = 2000
-LATEST_ROW = 100
-"""Settings are printed before the first rows; looking for them in every later line would cost more than reading the rows."""
 
 
 def read(line: str, log: TextLog) -> bool:

@@ -68,7 +68,11 @@ def settle(row: dict[str, float], word: str, log: TextLog) -> None:
 
 
 def _is_code(line: str) -> bool:
-    return _CODE_START.match(line) is not None or line.endswith((";", "{")) or _CODE_SIGN.search(line) is not None
+    return (
+        _CODE_START.match(line) is not None
+        or (line.endswith((";", "{")) and not line.endswith(" ;"))
+        or _CODE_SIGN.search(line) is not None
+    )
 
 
 def _remember(row: dict[str, float], log: TextLog) -> None:
@@ -91,7 +95,25 @@ def finish(log: TextLog) -> None:
 LINE = Line(
     "generic",
     "Epoch: 1, Training Loss: 6.39, Validation Loss: 4.75",
-    ("loss", "cost", "rdida", "epoch", "poca", "val ", "lr", "learning rate", "error", "mse", "nll", "xent", "trl:", "tel:", "norm"),
+    (
+        "loss",
+        "cost",
+        "rdida",
+        "epoch",
+        "poca",
+        "val ",
+        "lr",
+        "learning rate",
+        "error",
+        "mse",
+        "nll",
+        "xent",
+        "ppl",
+        "perplexity",
+        "trl:",
+        "tel:",
+        "norm",
+    ),
     90,
     finish=finish,
     cells=cells,

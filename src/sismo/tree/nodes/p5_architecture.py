@@ -51,7 +51,7 @@ NODES = (
         section=_S,
         asks="Are units or heads dead, or attention logits too large?",
         why="About 5 % is healthy; many dead heads go with a broken mask or a bad initialisation.",
-        signals=("units-dead", "heads-dead", "attention-logits-large"),
+        signals=("units-dead", "loss-freezes", "heads-dead", "attention-logits-large"),
         yes=("dead-units", "dead-heads", "attention-logit-growth"),
         references="three-failures, panel 6",
     ),

@@ -1,0 +1,81 @@
+"""A loss that stops moving from one row to the next, and gradients that are exactly 0: what comes out no longer depends on what goes in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
+from sismo.signals.levels import level
+from sismo.signals.numerals import digits
+from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.signals.view import View
+
+_ROWS, _BEFORE = 10, 5
+"""Rows of one value to the end of the log, and rows before them that moved."""
+_MOVED = 0.01
+"""Share of its level that the loss moved by from row to row: then batches differ, and no two have the same loss by chance."""
+_FEW = 5
+"""Rows of gradients of exactly 0 from which on they are no accident."""
+
+
+def _freezes(view: View) -> Observation:
+    """From one row on the same number to its last digit, to the end, in a loss that moved from row to row before and was not at rest."""
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < _ROWS + _BEFORE:
+        return unknown(LOSS_TRAIN)
+    values = loss.values
+    last = float(values[-1])
+    moved = np.nonzero(values != last)[0]
+    start = int(moved[-1]) + 1 if moved.size else 0
+    if start < _BEFORE or values.size - start < _ROWS or last == 0.0 or digits(last) < 3:
+        return absent(LOSS_TRAIN)
+    earlier = values[max(0, start - 20) : start]
+    restless = level(np.abs(np.diff(earlier))) > _MOVED * abs(level(earlier))
+    lr = view.finite(LR)
+    stopped = lr is not None and not bool(np.any(lr.values[lr.steps >= int(loss.steps[start])]))
+    found = present(int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, value=last, rows=values.size - start)
+    return found if restless and not stopped and view.header.objective is None else absent(LOSS_TRAIN)
+
+
+def _gradient(view: View) -> Observation | None:
+    """Nothing where the gradient norm is exactly 0 on every row of an objective of rewards, else what is to be answered."""
+    norm = view.finite(GRAD_NORM_PRE)
+    if norm is None or len(norm) < _FEW:
+        return unknown(GRAD_NORM_PRE)
+    return absent(GRAD_NORM_PRE) if view.header.objective != "rl" or bool(np.any(norm.values)) else None
+
+
+def _rewards_differ(view: View) -> bool | None:
+    """Whether the rewards of a group differ, in half of the rows or more; None where the log does not say."""
+    spread = next((one for name in _SPREADS if (one := view.finite(name)) is not None), None)
+    return None if spread is None or len(spread) < _FEW else bool(np.mean(spread.values > 0) >= 0.5)
+
+
+_SPREADS = ("metric/reward_std", "metric/train/reward_std", "metric/reward/std")
+
+
+def _no_advantage(view: View) -> Observation:
+    """Every answer of a group gets the same reward, on every row, and so the gradient is exactly 0."""
+    if (answer := _gradient(view)) is not None:
+        return answer
+    differ = _rewards_differ(view)
+    if differ is None:
+        return unknown("the spread of the rewards in a group")
+    return absent(GRAD_NORM_PRE) if differ else present(0, channel=GRAD_NORM_PRE, rows=view.rows(GRAD_NORM_PRE))
+
+
+def _reaches_nothing(view: View) -> Observation:
+    """Rewards differ, so there is an advantage, and yet the gradient is exactly 0 on every row."""
+    if (answer := _gradient(view)) is not None:
+        return answer
+    differ = _rewards_differ(view)
+    if differ is None:
+        return unknown("the spread of the rewards in a group")
+    return present(0, channel=GRAD_NORM_PRE, rows=view.rows(GRAD_NORM_PRE)) if differ else absent(GRAD_NORM_PRE)
+
+
+DETECTORS = (
+    Detector("loss-freezes", (LOSS_TRAIN,), _freezes, "from step {start} on the loss is {value:.6g} on every row ({rows} of them), to the last digit, where it moved from row to row before: the output no longer depends on the batch", "the loss does not freeze at one number", live=True),
+    Detector("rewards-all-equal", (GRAD_NORM_PRE, "metric"), _no_advantage, "all answers of a group get the same reward and the gradient is exactly 0, on all {rows} rows", "rewards differ within a group, or there is a gradient", "log the spread of the rewards in a group"),
+    Detector("gradient-zero-though-rewards-differ", (GRAD_NORM_PRE, "metric"), _reaches_nothing, "the gradient is exactly 0 on all {rows} rows although the rewards of a group differ", "there is a gradient, or no reward differs", "log the spread of the rewards in a group"),
+)  # fmt: skip
