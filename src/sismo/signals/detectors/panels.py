@@ -10,6 +10,7 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
+from sismo.signals.few import sees_few_batches
 from sismo.signals.kind import LARGEST_ENTROPY
 from sismo.signals.levels import finite, level
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
@@ -304,6 +305,12 @@ def _batch(member: str, broken: Callable[[np.ndarray], np.ndarray]) -> Callable[
     return look
 
 
+def _repeats(view: View) -> Observation:
+    """A batch that comes again among others; a run that sees the same few all along trains on the whole of a small data set."""
+    found = _batch("repeats", lambda v: v >= 3)(view)
+    return absent("batch/repeats") if found.state is State.PRESENT and sees_few_batches(view) else found
+
+
 def _evaluations(view: View) -> Observation:
     """Most evaluations run in training mode; one of many may be meant, as one that only refreshes batch norm is."""
     mode = view.series(_MODE)
@@ -373,7 +380,7 @@ DETECTORS = (
     _seen("input-nonfinite", "batch", _batch("nonfinite", lambda v: v > 0), "the batch at step {start} holds non-finite inputs", "every recorded batch is finite"),
     _seen("batch-without-labels", "batch", _batch("label_share", lambda v: v == 0), "the batch at step {start} has no token that carries loss ({count} such)", "every recorded batch has labels"),
     _seen("batch-fully-masked-row", "batch", _batch("masked_rows", lambda v: v > 0), "the batch at step {start} has a row with every key masked", "no recorded row is fully masked"),
-    _seen("batch-repeats", "batch", _batch("repeats", lambda v: v >= 3), "the batch at step {start} was seen {value:.0f} times in 20 steps", "batches do not repeat"),
+    _seen("batch-repeats", "batch", _repeats, "the batch at step {start} was seen {value:.0f} times in 20 steps", "no batch comes again among others"),
     _seen("batch-is-rare", "batch", _batch("rarity", lambda v: v > 6 * max(level(v), 1e-12)), "the batch at step {start} holds far rarer tokens than the others", "no batch is far rarer than the others"),
     _seen("evaluated-in-training-mode", "batch", _evaluations, "the model is in training mode, with its dropout or batch norm, in {count} of {rows} {rows:evaluation|evaluations}", "evaluations run in evaluation mode"),
     Detector("loss-under-entropy-floor", (LOSS_VAL, "header.entropy"), _under_floor, "the validation loss, {val:.3g}, is under the entropy of the data, {floor:.4g}, from step {start}", "the validation loss stays over the entropy of the data", "give the recorder config={{'entropy': nats per target}}, where it is known", (_FLOOR,)),

@@ -1,4 +1,4 @@
-"""A training loss that is learnt by heart from one moment on, as it is when the same batches come again and again."""
+"""What is learnt by heart: the training loss from one moment on, or the few batches that are all a run ever sees."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
+from sismo.signals.few import sees_few_batches
 from sismo.signals.levels import level
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
@@ -14,6 +15,8 @@ _PARTS = 60
 """The loss is judged by the medians of so many parts of the log."""
 _SPAN = 5
 """Parts that it was nearly level for before, and that it falls by half within."""
+_EVALUATIONS = 4
+"""Evaluations from which a rise of the validation loss shows."""
 _LEVEL, _FALL, _RISE = 0.1, 0.5, 1.1
 """Fall in as many parts before that still counts as level; share of the level that is left after; rise of the validation loss meanwhile."""
 
@@ -55,6 +58,23 @@ def _epoch_ends(view: View, start: int, end: int) -> bool:
     return int(last) > int(first)
 
 
+def _few_by_heart(view: View) -> Observation:
+    """The same few batches all along, while the validation loss ends over its lowest point: they are no data set, the loader stands still."""
+    if view.series("batch/fingerprint") is None:
+        return unknown("batch/fingerprint")
+    val, loss = view.finite(LOSS_VAL), view.finite(LOSS_TRAIN)
+    if not sees_few_batches(view):
+        return absent("batch/fingerprint")
+    if val is None or loss is None or len(val) < _EVALUATIONS or len(loss) < 2 * _PARTS:
+        return unknown(LOSS_VAL)
+    lowest, last = float(val.values.min()), level(val.values[-3:])
+    start, end = level(loss.values[: len(loss) // 10]), level(loss.values[-len(loss) // 10 :])
+    if last > _RISE * lowest > 0 and end < _FALL * min(start, lowest):
+        return present(int(loss.steps[0]), channel=LOSS_VAL, before=lowest, after=last)
+    return absent(LOSS_VAL)
+
+
 DETECTORS = (
     Detector("learns-by-heart-at-once", (LOSS_TRAIN, LOSS_VAL), _by_heart, "from step {start} on the training loss falls from {before:.4g} to {after:.4g} within a twelfth of the log while the validation loss rises: the same data comes again", "the training loss does not fall at once while the validation loss rises"),
+    Detector("few-batches-by-heart", ("batch", LOSS_VAL), _few_by_heart, "the run sees the same few batches all along, and the validation loss rises from {before:.4g} to {after:.4g}", "no few batches are learnt by heart", "record the run with sismo.Recorder"),
 )  # fmt: skip

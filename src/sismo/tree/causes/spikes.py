@@ -38,7 +38,7 @@ CAUSES = (
         confirm="Fingerprints of the inputs repeat.",
         counter="Fingerprints that never repeat.",
         source="stability tree S2.Q3; measured: 3 repeats in 20 steps",
-        needs_any=("batch-repeats", "examples-seen-before", "learns-by-heart-at-once"),
+        needs_any=("batch-repeats", "examples-seen-before", "learns-by-heart-at-once", "few-batches-by-heart"),
         base=0.8,
         explains=("overfitting", "memorising"),
     ),

@@ -1,12 +1,15 @@
-"""A training loss that is learnt by heart from one moment on."""
+"""What is learnt by heart: the training loss from one moment on, or the few batches that are all a run ever sees."""
 
 from __future__ import annotations
 
 import numpy as np
-from support.runs import falling, level, names, run, state
+import pytest
+from support.runs import alarms, falling, level, names, run, state
 from support.trios import Trio, check, check_all, each
 
+from sismo.records.types import Run
 from sismo.signals.detectors import repeats
+from sismo.signals.rolling import Floats
 from sismo.signals.types import State
 
 STEP = np.arange(600)
@@ -15,8 +18,19 @@ BY_HEART = np.where(STEP < 300, np.maximum(CALM, 2.0), 0.2 + 1.9 * np.exp(-(STEP
 EVALS = np.arange(0, 600, 25)
 FALLS, RISES = 2.0 + 4.0 * np.exp(-EVALS / 60.0), 2.0 + 4.0 * np.exp(-EVALS / 60.0) + 0.02 * np.maximum(0, EVALS - 300)
 
+SINKS = falling(600, end=0.02, noise=0.003)
+
+
+def few(loss: Floats, val: Floats, distinct: int = 1) -> Run:
+    """A recorded run that sees so many batches in turn: how often each was seen in 20 steps is counted as the recorder does."""
+    prints = (1e12 + STEP % distinct).astype(np.float64)
+    counts = np.array([np.count_nonzero(prints[max(0, step - 19) : step + 1] == prints[step]) for step in STEP], dtype=np.float64)
+    return run(loss=loss, val=(EVALS, val), more={"batch/fingerprint": prints, "batch/repeats": counts})
+
+
 TRIOS = {
-    "learns-by-heart-at-once": Trio(run(loss=BY_HEART, val=(EVALS, RISES)), run(loss=BY_HEART, val=(EVALS, FALLS)), run(loss=BY_HEART))
+    "learns-by-heart-at-once": Trio(run(loss=BY_HEART, val=(EVALS, RISES)), run(loss=BY_HEART, val=(EVALS, FALLS)), run(loss=BY_HEART)),
+    "few-batches-by-heart": Trio(few(SINKS, RISES), few(CALM, FALLS), run(loss=SINKS, val=(EVALS, RISES))),
 }
 
 
@@ -38,3 +52,22 @@ def test_batches_that_come_again_are_told_from_overfitting() -> None:
 def test_the_second_epoch_of_a_small_corpus_is_no_fault_of_the_loader() -> None:
     made = run(loss=BY_HEART, val=(EVALS, RISES), more={"epoch": STEP / 300.0})
     assert state(made, "learns-by-heart-at-once") is State.ABSENT
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 6])
+def test_training_on_the_whole_of_a_small_data_set_is_no_fault_of_the_loader(distinct: int) -> None:
+    assert alarms(few(CALM, FALLS, distinct)) == []
+    assert state(few(CALM, FALLS, distinct), "batch-repeats") is State.ABSENT
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 6])
+def test_a_loader_that_stands_still_from_the_first_step_is_one(distinct: int) -> None:
+    assert names(few(SINKS, RISES, distinct))[0] == "duplicate-batch"
+
+
+def test_a_batch_that_comes_again_among_others_is_one() -> None:
+    prints = (1e12 + STEP).astype(np.float64)
+    prints[400:] = prints[400]
+    counts = np.where(STEP < 403, 1.0, np.minimum(STEP - 399.0, 20.0))
+    made = run(loss=CALM, val=(EVALS, FALLS), more={"batch/fingerprint": prints, "batch/repeats": counts})
+    assert names(made)[0] == "duplicate-batch"
