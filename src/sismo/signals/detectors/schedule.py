@@ -36,6 +36,8 @@ _EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "catalogue: floor 
 _NORM_SPIKE = Threshold("early-norm-spike", 5, 10, "×", "three-failures, failure 2: 10 to 50×; measured 10 to 22× at LR 0.1", "Gradient norm in the first steps over its steady level.")  # fmt: skip
 _THROWN = 1000
 """How many times as high the loss or the norm has to be thrown that the LR is too high for any warmup; without one it is 10 to 50."""
+_FAR_LOWER = 1 / 3
+"""Share of the level of the first rows under which later rows do not tell how the noise was there."""
 _FIRST_STEPS = 50
 """The user's second document puts the V at step 5 to 20 and its healing within about 200 steps."""
 
@@ -131,7 +133,7 @@ def _loss_v_early(view: View) -> Observation:
 
     It has to be taller than any climb of the same kind in later stretches of the same length, which is what the noise of this run does: twice
     as tall beside 11 stretches, more beside fewer. In noise whose tail falls with the square, 1 in 50 gets there. Where the
-    noise falls with the loss, the climb has to be that tall as a factor.
+    noise falls with the loss, or may do so because every later stretch is far lower, the climb has to be that tall as a factor.
     """
     loss = view.finite(LOSS_TRAIN)
     if loss is None:
@@ -154,7 +156,9 @@ def _loss_v_early(view: View) -> Observation:
         logs = np.log(loss.values)
         factors = [_climb(logs[start : start + rows])[0] for start in starts if len(loss) - start >= 20]
         multiplies = max(usual) * min(factors) > 1.5 * max(factors) * min(usual)  # as factors the climbs of this run are the more even ones
-        tall = not multiplies or _climb(logs[: top + 3])[0] > taller * max(factors)
+        stays = max(factors) * min(usual) > 1.5 * max(usual) * min(factors)  # as differences they are
+        far = level(loss.values[rows:]) < _FAR_LOWER * level(loss.values[:rows])
+        tall = not (multiplies or (far and not stays)) or _climb(logs[: top + 3])[0] > taller * max(factors)
     if tall and level(loss.values[rows:]) < base + climb:
         return present(int(loss.steps[top]), channel=LOSS_TRAIN, base=base, peak=float(loss.values[top]))
     return absent(LOSS_TRAIN)

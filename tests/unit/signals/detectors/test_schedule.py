@@ -174,6 +174,12 @@ def test_a_climb_among_first_rows_whose_noise_falls_with_the_loss_is_no_v() -> N
         assert state(run(loss=noisy), "loss-v-early") is State.ABSENT
 
 
+def test_a_climb_among_noisy_first_rows_is_no_v_where_all_later_rows_are_at_one_low_level() -> None:
+    for seed in range(20):
+        falls = np.where(STEP < 40, 0.4 - 0.008 * STEP, 0.02)
+        assert state(run(loss=falls * np.exp(level(400, 0.0, 0.18, seed=seed))), "loss-v-early") is State.ABSENT
+
+
 def test_a_loss_thrown_a_thousandfold_is_no_lack_of_warmup() -> None:
     made = run(loss=with_at(CALM, 5, 1e5, 1e7, 1e6, 1e4), norm=with_at(NORM, 5, 1e6, 1e6), lr=np.full(400, 10.0))
     assert state(made, "loss-v-early") is State.ABSENT

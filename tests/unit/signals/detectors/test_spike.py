@@ -175,6 +175,10 @@ def test_a_jump_that_stays_is_an_open_pair_until_the_validation_loss_or_the_norm
     assert {first(run(loss=STAYS, lr=LR, norm=jumping)), *twins(run(loss=STAYS, lr=LR, norm=jumping))} == pair
     worse = run(loss=STAYS, lr=LR, norm=jumping, val=(EVALS, np.where(EVALS < 400, 2.0, 3.0)))
     assert (first(worse), twins(worse)) == ("optimizer-state-corrupted", ())
+    late = np.arange(40, 600, 60)  # by the first evaluation after the jump, 60 rows on, the model has learnt from whatever it was given
+    unsaid = run(loss=STAYS, lr=LR, norm=jumping, val=(late, np.where(late < 401, 2.0, 3.0)))
+    assert {first(unsaid), *twins(unsaid)} == pair
+    assert judge(unsaid).findings[0].confidence < 0.75
     same = run(loss=STAYS, lr=LR, norm=jumping, val=(EVALS, np.linspace(2.0, 1.5, EVALS.size)))
     assert not pair & set(names(same))
 
