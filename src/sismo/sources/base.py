@@ -116,5 +116,5 @@ class Content(ABC):
         """All text: decoded (UTF-8, UTF-16 by BOM, else Latin-1), ANSI codes and NULs dropped, every line end a plain newline."""
 
     @abstractmethod
-    def lines(self) -> Iterator[str]:
-        """Non-empty lines in bounded memory; lines that are too long are skipped and noted."""
+    def lines(self, *, coded: bool = False) -> Iterator[str]:
+        """Non-empty lines in bounded memory; lines that are too long are skipped and noted. ``coded`` leaves their ANSI codes in."""

@@ -43,12 +43,10 @@ class Parsed(NamedTuple):
 
     Attributes:
         cells: its numbers. word: what else it says, the same on all lines that differ in digits only.
-        drawn: a stretch that is drawn and says nothing, the graphics of a bar.
     """
 
     cells: Sequence[Cell]
     word: str = ""
-    drawn: tuple[int, int] | None = None
 
 
 def row_of(line: str, cells: Iterable[Cell]) -> dict[str, float]:

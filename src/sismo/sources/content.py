@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 
 from sismo.errors import MalformedLog, UnrecognisedLog
 from sismo.records.types import Note
+from sismo.sources.bare import without_codes
 from sismo.sources.base import Content, Sample
 
 HEAD_BYTES = 64 * 1024
@@ -36,7 +37,6 @@ SALVAGE_PIECE = 64
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _LINE_END = re.compile(r"[\r\n]+")
 
 
@@ -175,10 +175,10 @@ class StreamContent(Content):
         self.latin |= latin
         return _LINE_END.sub("\n", text) if "\r" in text else text
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, *, coded: bool = False) -> Iterator[str]:
         """Non-empty lines, clean of line ends, ANSI codes and NULs. Lines beyond 1 MiB are counted in ``long_lines`` and skipped."""
         for block in self._whole_lines():
-            text, latin = decode(block)
+            text, latin = decode(block, coded=coded)
             self.latin |= latin
             yield from filter(None, text.replace("\r", "\n").split("\n"))
 
@@ -229,8 +229,8 @@ def _compressed(path: Path) -> bool:
         return raw.read(4).startswith((_GZIP, _ZSTD))
 
 
-def decode(data: bytes) -> tuple[str, bool]:
-    """Bytes as text without ANSI codes and NULs, and whether Latin-1 had to be assumed."""
+def decode(data: bytes, *, coded: bool = False) -> tuple[str, bool]:
+    """Bytes as text without NULs, and without ANSI codes unless they are to stay; and whether Latin-1 had to be assumed."""
     latin = False
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = data.decode("utf-16", errors="replace")
@@ -243,18 +243,11 @@ def decode(data: bytes) -> tuple[str, bool]:
             text, latin = data.decode("latin-1"), True
     if "\x00" in text:
         text = text.replace("\x00", "")
-    if "\x1b" in text:
-        text = _without_codes(text)
+    if not coded:
+        text = without_codes(text)
     if "\u2018" in text or "\u201c" in text:  # what a forum makes of the quotes of a pasted log
         text = text.translate(_QUOTES)
     return text.removeprefix("\ufeff"), latin
-
-
-def _without_codes(text: str) -> str:
-    """The text without ANSI codes. A log has the same few on every line: those of its beginning go in one sweep each."""
-    for code in dict.fromkeys(_ANSI.findall(text[:4096])):
-        text = text.replace(code, "")
-    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def _looks_wide(data: bytes) -> bool:

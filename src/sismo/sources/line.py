@@ -5,7 +5,7 @@ Kinds of line only translate, as formats do; several occur in one log. A module 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from sismo.sources.axis import BAR_KEY
 from sismo.sources.cells import Cell, Parsed, row_of
 from sismo.sources.rows import RowBuilder
-from sismo.sources.stanza import Stanza
-from sismo.sources.template import FEW, Template, matches
+from sismo.sources.template import Said, Template
 
+FEW = 16
+"""Lines that are settled faster one by one."""
 _KEPT_FOR = 40
 """Lines for which an epoch heading, or a step heading, holds for measurements that name none."""
 
@@ -28,7 +29,6 @@ class TextLog:
         rows: the rows. memo: what a kind remembers between lines, by its name. epoch: the last ``Epoch 3/10`` heading, or None.
         bar: count and total of the main progress bar (the one with the largest total), or None. at_line: number of the current line.
         busy: kinds that are inside something, and may take any line. headings: the names of columns that hold for a kind that is busy.
-        reading: the templates that lines are read by.
     """
 
     def __init__(self, source: str) -> None:
@@ -39,9 +39,10 @@ class TextLog:
         self.at_line = 0
         self.busy: set[str] = set()
         self.headings: dict[str, list[str]] = {}
-        self.reading: list[Template] = []
-        self._open_row = -1
-        self._open_line = -1
+        self._open_row = self._open_line = -1
+        self._open_names: frozenset[str] = frozenset()
+        self._barred: list[int] = []
+        self._bars: list[float] = []
         self._awaiting: dict[str, float] = {}
         self._awaiting_line = -1
 
@@ -51,7 +52,10 @@ class TextLog:
             near = self.at_line - self._awaiting_line <= _KEPT_FOR
             values, self._awaiting = ({**self._awaiting, **values} if near else values), {}
         row = self.rows.add(values)
-        self._open_row, self._open_line = (row, self.at_line) if open_row else (-1, -1)
+        if open_row:
+            self._open_row, self._open_line, self._open_names = row, self.at_line, frozenset(values)
+        else:
+            self.close()
 
     def add_together(self, columns: Mapping[str, NDArray[np.float64]], count: int) -> None:
         """Adds so many rows by key, where none is kept for the next one."""
@@ -61,103 +65,59 @@ class TextLog:
             self.rows.extend(key, rows, values)
         self.close()
 
-    def fits(self, line: str, template: Template) -> bool:
-        """Whether a line is one of this template, and none that it would have to be read together with; then it adds its row."""
-        found = template.pattern.fullmatch(line) if self._holds(template) else None
-        if found is None:
-            return False
-        said = found.groups()
-        if template.joins:
-            return self._join(template, said)
-        for marker in template.markers:
-            marker(line, self)
-        if template.settle is not None:
-            template.settle(template.row(said), template.word, self)
-        else:
-            if template.bar and self.bar is not None:
-                self.rows.put(self.rows.n_rows, BAR_KEY, self.bar[0])
-            if template.keep([self._row_for(template)], [said]):
-                template.flush(self.rows)
-        return True
+    def holds(self, template: Template) -> bool:
+        """Whether lines would be read as those were from which the template was learned."""
+        return self.headings == template.headings and self.busy == template.headings.keys()
 
-    def take_run(self, text: str, place: int, template: Template) -> tuple[int, int]:
-        """Adds the rows of the lines from a place on that fit a template, as ``fits`` does; how many there are, and where they end."""
-        if template.joins or template.markers or not self._holds(template):
-            return 0, place
-        found = matches(template.pattern, text, place)
-        count, row = len(found), self.rows.n_rows
-        if not count:
-            return 0, place
-        said = [one.groups() for one in found]
+    def take(self, template: Template, lines: Sequence[str], said: Said, at: int) -> Sequence[int]:
+        """Reads lines in a row that fit a template which holds, as far as they can be read in one go; ``said`` has them from a place on.
+
+        Returns for each line that was read the row that its numbers are still to be put into, -1 where there is none.
+        """
+        if template.joins and not self._may_join(template.names, self.at_line + 1):
+            return ()
+        for marker in template.markers:
+            self.at_line += 1
+            marker(lines[0], self)
+            self.at_line -= 1
+        count = 1 if template.markers or template.joins else len(lines)
         if template.settle is not None:
-            self._settle(template, said)
-            return count, found[-1].end()
+            self._settle(template, said, at, count)
+            return [-1] * count
+        if template.joins:
+            self.at_line += 1
+            self._open_names |= template.names
+            return (self._open_row,)
+        if self._awaiting:
+            self.at_line += 1
+            row = template.row(said.table[at].tolist())
+            self.add(self.with_bar(row) if template.bar else row, open_row=template.stays_open)
+            return (-1,)
+        rows = range(self.rows.n_rows, self.rows.n_rows + count)
         self.rows.n_rows += count
         self.at_line += count
         if template.bar and self.bar is not None:
-            self.rows.extend(BAR_KEY, np.arange(row, row + count), np.full(count, self.bar[0]))
-        if template.keep(range(row, row + count), said):
-            template.flush(self.rows)
-        self._open_row, self._open_line = (row + count - 1, self.at_line) if template.stays_open else (-1, -1)
-        return count, found[-1].end()
+            self._barred.extend(rows)
+            self._bars.extend([self.bar[0]] * count)
+        if template.stays_open:
+            self._open_row, self._open_line, self._open_names = rows[-1], self.at_line, template.names
+        else:
+            self.close()
+        return rows
 
-    def _settle(self, template: Template, said: Sequence[Sequence[str]]) -> None:
+    def _settle(self, template: Template, said: Said, at: int, count: int) -> None:
         """Settles lines in a row, together where their kind knows how to."""
         assert template.settle is not None
-        at = 0
-        if template.settle_run is not None and len(said) >= FEW and not self._awaiting:
-            columns = template.columns(said)
-            while at < len(said):
-                settled = template.settle_run(columns, at, template.word, self)
+        end = at + count
+        if template.settle_run is not None and count >= FEW and not self._awaiting:
+            columns = dict(zip(template.keys, said.table[at:end].T, strict=True))
+            while at < end:
+                settled = template.settle_run(columns, at - end + count, template.word, self)
                 at += settled
                 self.at_line += settled
-        for values in template.rows(said[at:]):
+        for values in said.lines[at:end]:
             self.at_line += 1
-            template.settle(values, template.word, self)
-
-    def take_stanza(self, text: str, place: int, stanza: Stanza) -> tuple[int, int]:
-        """The same for the lines that fit a stanza, as often as it comes."""
-        if not all(map(self._holds, stanza.templates)):
-            return 0, place
-        found = matches(stanza.pattern, text, place)
-        if not found:
-            return 0, place
-        tables = stanza.tables(found)
-        settled = [None if one.settle is None else one.rows_of(table) for one, table in zip(stanza.templates, tables, strict=True)]
-        places: list[list[int]] = [[] for _ in tables]
-        barred: list[int] = []
-        counts: list[float] = []
-        for _ in found:
-            for template, values, rows in zip(stanza.templates, settled, places, strict=True):
-                self.at_line += 1
-                if values is not None and template.settle is not None:
-                    template.settle(next(values), template.word, self)
-                elif template.joins:
-                    template.joined = self._open_row
-                    rows.append(self._open_row)
-                else:
-                    if template.bar and self.bar is not None:
-                        barred.append(self.rows.n_rows)
-                        counts.append(self.bar[0])
-                    rows.append(self._row_for(template))
-        self.rows.extend(BAR_KEY, np.array(barred, dtype=np.int64), np.array(counts))
-        for template, table, rows in zip(stanza.templates, tables, places, strict=True):
-            if rows:
-                template.put(self.rows, rows, table)
-        return len(found) * len(tables), found[-1].end()
-
-    def _row_for(self, template: Template) -> int:
-        """A new row for a line that fits a template, whose cells come later."""
-        row = self.rows.n_rows
-        self.rows.n_rows += 1
-        self._open_row, self._open_line = (row, self.at_line) if template.stays_open else (-1, -1)
-        return row
-
-    def _holds(self, template: Template) -> bool:
-        """Whether lines would be read as those were from which the template was learned."""
-        if self.headings != template.headings or self.busy != template.headings.keys():
-            return False
-        return template.settle is not None or not self._awaiting
+            template.settle(template.row(values), template.word, self)
 
     def open_heading(self, kind: str, names: list[str]) -> None:
         """From here on lines are those of a table with these columns."""
@@ -169,34 +129,24 @@ class TextLog:
         self.headings.pop(kind, None)
         self.busy.discard(kind)
 
-    def _join(self, template: Template, said: Sequence[str]) -> bool:
+    def _may_join(self, names: Collection[str], at_line: int) -> bool:
+        """Whether the open row is near to a line and lacks what it has."""
         row = self._open_row
-        if not self._is_open() or row == template.joined:
-            return False
-        template.joined = row
-        if template.keep([row], [said]):
-            template.flush(self.rows)
-        return True
-
-    def _is_open(self) -> bool:
-        row = self._open_row
-        return row >= 0 and row == self.rows.n_rows - 1 and self.at_line - self._open_line <= _KEPT_FOR
+        near = row >= 0 and row == self.rows.n_rows - 1 and at_line - self._open_line <= _KEPT_FOR
+        return near and self._open_names.isdisjoint(names)
 
     def flush(self) -> None:
-        """Brings all rows up to date."""
-        for template in self.reading:
-            template.flush(self.rows)
+        """Brings the rows up to date."""
+        self.rows.extend(BAR_KEY, np.array(self._barred, dtype=np.int64), np.array(self._bars))
+        self._barred.clear()
+        self._bars.clear()
 
     def attach(self, values: Mapping[str, float]) -> bool:
         """Adds values to the open row when it is near and lacks them; returns False, and does nothing, otherwise."""
-        if not self._is_open():
+        if not self._may_join(values.keys(), self.at_line):
             return False
-        row = self._open_row
-        self.flush()
-        if any(self.rows.has(row, key) for key in values):
-            return False
-        for key, value in values.items():
-            self.rows.put(row, key, value)
+        self._open_names = self._open_names.union(values)
+        self.rows.join(self._open_row, values)
         return True
 
     def await_row(self, values: Mapping[str, float]) -> None:
@@ -206,7 +156,7 @@ class TextLog:
 
     def close(self) -> None:
         """Ends the open row: what follows is about another."""
-        self._open_row = self._open_line = -1
+        self._open_row = -1
 
     def mark(self, kind: str, **data: object) -> None:
         """Places a mark here; warnings and crashes tell the number of their line."""

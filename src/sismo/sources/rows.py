@@ -43,13 +43,17 @@ class RowBuilder:
         self._cells: dict[str, tuple[array[int], array[float]]] = {}
         self._waiting: dict[tuple[str, ...], _Waiting] = {}
         self._gather_at = _TOGETHER
-        self._latest: dict[str, int] = {}
         self._refused: set[str] = set()
 
     def add(self, values: Mapping[str, float]) -> int:
         """Appends a row and returns its index."""
         row = self.n_rows
         self.n_rows += 1
+        self.join(row, values)
+        return row
+
+    def join(self, row: int, values: Mapping[str, float]) -> None:
+        """Sets cells that a row which exists lacks."""
         keys = tuple(values)
         waiting = self._waiting.get(keys)
         if waiting is None:
@@ -60,7 +64,6 @@ class RowBuilder:
         waiting.values.extend(values.values())
         if self.n_rows >= self._gather_at:
             self._gather()
-        return row
 
     def put(self, row: int, key: str, value: float) -> None:
         """Sets one cell of a row that exists; a cell that is set twice keeps the later value."""
@@ -82,7 +85,6 @@ class RowBuilder:
     def _extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         cells = self._cells_of(key) if rows.size else None
         if cells is not None:
-            self._latest[key] = max(self._last(key), int(rows[-1]))
             cells[0].frombytes(rows.tobytes())
             cells[1].frombytes(values.tobytes())
 
@@ -92,7 +94,7 @@ class RowBuilder:
             return
         waiting, self._waiting, self._gather_at = self._waiting, {}, self.n_rows + _TOGETHER
         for keys, (rows, values) in waiting.items():
-            if len(rows) == 1:  # lines that add to the row above have it looked at one by one
+            if len(rows) == 1:
                 self._set(rows[0], zip(keys, values, strict=True))
                 continue
             places, table = np.array(rows, dtype=np.int64), np.array(values, dtype=np.float64).reshape(len(rows), len(keys))
@@ -107,17 +109,6 @@ class RowBuilder:
                 return None
             cells = self._cells[key] = (array("q"), array("d"))
         return cells
-
-    def has(self, row: int, key: str) -> bool:
-        """Whether the row has this key; cheap only for the last rows."""
-        self._gather()
-        last = self._last(key)
-        return row == last or (row < last and row in self._cells[key][0])
-
-    def _last(self, key: str) -> int:
-        """The last row that has a key, -1 for none. Rows that are set together may come after later ones."""
-        cells = self._cells.get(key)
-        return max(cells[0][-1], self._latest.get(key, -1)) if cells is not None and cells[0] else -1
 
     def clear(self, row: int) -> None:
         """Empties a row; the row itself stays, so that marks keep their places."""

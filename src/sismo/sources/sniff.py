@@ -95,7 +95,7 @@ class _Folder(Content):
     def text(self) -> str:
         raise UnrecognisedLog(self.label, "is a folder")
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, *, coded: bool = False) -> Iterator[str]:
         raise UnrecognisedLog(self.label, "is a folder")
 
 

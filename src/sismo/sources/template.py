@@ -7,183 +7,200 @@ from it in digits that belong to no name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sismo.sources.cells import Cell
-from sismo.sources.numbers import floats, number
+from sismo.sources.digits import LONGEST, Digits, Ints, Spelled
+from sismo.sources.numbers import number
 
-TOGETHER = 4096
-"""Lines whose numbers are converted in one go."""
-
-FEW = 16
-"""Lines that are converted faster one by one."""
-_NONE = {ord(digit): None for digit in "0123456789"}
 _PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)")
 _DIGITS = re.compile(r"[0-9]+")
+_EXACT = 22
+"""Powers of ten up to this are floats without an error, so that one division by one rounds as a whole number does."""
+_LARGEST = 2**53
+"""Whole numbers up to this are."""
+_TENS = np.array([10**power for power in range(LONGEST + 1)], dtype=np.int64)
+_FLOAT_TENS = np.array([10.0**power for power in range(_EXACT + 1)])
 
 
 def shape_of(text: str) -> str:
     """The text without its digits."""
-    # Translating is the faster of the two only where a table of bytes does.
-    return text.translate(_NONE) if text.isascii() else _DIGITS.sub("", text)
+    return _DIGITS.sub("", text)
 
 
-class _Store(Protocol):
-    def extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None: ...
+def runs_of(text: str) -> list[re.Match[str]]:
+    """The runs of digits of a text."""
+    return [*_DIGITS.finditer(text)]
 
 
-def matches(pattern: re.Pattern[str], text: str, place: int) -> list[re.Match[str]]:
-    """The matches from a place on, each where the one before it ends."""
-    # finditer would search the rest of the text for the next one; typeshed lacks scanner, on which re.Scanner is built.
-    scanner = cast(Any, pattern).scanner(text, place)
-    return list(iter(scanner.match, None))
+def into_shape(runs: Sequence[re.Match[str]], text: str) -> tuple[int, ...]:
+    """How far each run is into the shape of a text, in bytes of UTF-8."""
+    passed, into = 0, list[int]()
+    for run in runs:
+        into.append(len(text[: run.start()].encode("utf-8", "surrogatepass")) - passed)
+        passed += run.end() - run.start()
+    return tuple(into)
+
+
+class _Written(NamedTuple):
+    """How a number is written: which of the runs of a template it is made of, -1 for none.
+
+    Attributes:
+        whole: the runs before the point, more than one where commas part thousands. fraction, exponent: the runs behind it.
+        negative: whether it is, shrinks: whether its exponent is. before, after: letters of it before its first run and behind its last.
+        times: what it is multiplied by. constant: what it stands for where it is a word.
+    """
+
+    cell: Cell
+    whole: tuple[int, ...] = ()
+    fraction: int = -1
+    exponent: int = -1
+    negative: bool = False
+    shrinks: bool = False
+    before: int = 0
+    after: int = 0
+    constant: float | None = None
+
+    def values(self, digits: Digits, said: Spelled) -> NDArray[np.float64]:
+        """The number on each line."""
+        if self.constant is not None:
+            return self._multiplied(np.full(said.values.shape[1], self.constant))
+        there = [*self.whole, *(run for run in (self.fraction, self.exponent) if run >= 0)]
+        mantissa = said.values[there[0]] if self.whole else np.zeros(said.values.shape[1], dtype=np.int64)
+        count = said.lengths[there[0]] if self.whole else np.zeros_like(mantissa)
+        for run in self.whole[1:]:
+            mantissa, count = mantissa * 1000 + said.values[run], count + 3
+        power = np.zeros_like(mantissa)
+        if self.fraction >= 0:
+            places = np.minimum(said.lengths[self.fraction], LONGEST)
+            mantissa, count, power = mantissa * _TENS[places] + said.values[self.fraction], count + said.lengths[self.fraction], -places
+        sure = (count <= LONGEST) & (mantissa <= _LARGEST)
+        if self.exponent >= 0:
+            exponent = said.values[self.exponent]
+            power = power - exponent if self.shrinks else power + exponent
+            sure &= (said.lengths[self.exponent] <= LONGEST) & (np.abs(power) <= _EXACT)
+            power = np.clip(power, -_EXACT, _EXACT)
+        values = mantissa / _FLOAT_TENS[np.maximum(-power, 0)]
+        if self.exponent >= 0:
+            values *= _FLOAT_TENS[np.maximum(power, 0)]
+        if self.negative:
+            np.negative(values, out=values)
+        if not sure.all():
+            ends = said.starts[there[-1]] + said.lengths[there[-1]] + self.after
+            starts = said.starts[there[0]] - self.before
+            for line in np.flatnonzero(~sure).tolist():
+                values[line] = float(digits.data[starts[line] : ends[line]].replace(b",", b""))
+        return self._multiplied(values)
+
+    def _multiplied(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values if self.cell.times == 1.0 else self.cell.multiplied(values)
+
+
+class Said(NamedTuple):
+    """What lines say that fit a template: their numbers as a table, a line each, and as lists where the lines are settled one by one."""
+
+    table: NDArray[np.float64]
+    lines: Sequence[Sequence[float]] = ()
 
 
 class Template:
     """How all lines of a shape become rows.
 
     Attributes:
-        pattern: fits the whole line and its end; its groups are the numbers.
-        following: the template that the next line fitted the last time.
+        into: how far each run of digits is into the shape. runs: the runs that it reads.
         markers: what else looks at these lines. settle, settle_run, word: see ``Line``; without it the cells are a row as they are.
-        marks: it says where the run is, and makes no row. headings: the columns that held for it.
-        joins: whether its cells join the open row. joined: the last row that they joined, -1 before.
-        bar, stays_open: see ``Line``. keys: what the groups are, in their order. commas: whether they may hold those of thousands.
+        headings: the columns that held for it.
+        joins: whether its cells join the open row. bar, stays_open: see ``Line``. keys: what its numbers are.
     """
 
-    def __init__(self, pattern: str, cells: Sequence[Cell], *, commas: bool, joins: bool, bar: bool, stays_open: bool) -> None:
-        self.pattern = re.compile(pattern + r"(?:\n|\Z)")
-        self.joins, self.bar, self.stays_open = joins, bar, stays_open
-        self.joined = -1
+    def __init__(self, into: tuple[int, ...], runs: Sequence[int], written: Sequence[_Written], names: Mapping[int, str]) -> None:
+        self.into, self.runs = into, tuple(runs)
+        self.keys = [one.cell.key for one in written]
+        self.names = frozenset(self.keys)
+        self.joins = self.bar = self.stays_open = False
         self.markers: Sequence[Callable[..., object]] = ()
         self.settle: Callable[..., None] | None = None
         self.settle_run: Callable[..., int] | None = None
         self.word = ""
-        self.marks = False
         self.headings: Mapping[str, Sequence[str]] = {}
-        self.following: Template = self
-        self._cells = cells
-        self.keys = [cell.key for cell in cells]
-        self.commas = commas
-        self._plain = not commas and all(cell.times == 1.0 for cell in cells)
-        self._rows: list[int] = []
-        self._texts: list[str] = []
+        self._written = written
+        self._exact = [(at, len(name), int(name)) for at, name in names.items()]
 
-    def keep(self, rows: Iterable[int], said: Iterable[Sequence[str]]) -> bool:
-        """Remembers what lines say, the groups of each; returns whether there is enough of it to convert."""
-        self._rows.extend(rows)
-        self._texts.extend(chain.from_iterable(said))
-        return len(self._rows) >= TOGETHER
+    def read(self, digits: Digits, lines: Ints, runs: Ints) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which of some lines it fits, and a table of the numbers on those: a line each, a column for each key.
 
-    def rows(self, said: Sequence[Sequence[str]]) -> Iterator[dict[str, float]]:
-        """The rows of lines, by the groups of each."""
-        if len(said) < FEW:
-            return map(self.row, said)
-        return self.rows_of(self._values(list(chain.from_iterable(said)), len(said)))
+        ``runs`` are ``self.runs`` among the runs of each line, see ``Digits.spell``. The lines are of its shape, its runs in their places.
+        """
+        said = digits.spell(lines, runs)
+        fits = np.ones(lines.size, dtype=np.bool_)
+        for at, length, value in self._exact:
+            fits &= (said.lengths[at] == length) & (said.values[at] == value)
+        for one in self._written:
+            if len(one.whole) > 1:
+                first, *others = one.whole
+                fits &= (said.lengths[first] <= 3) & (said.lengths[others] == 3).all(axis=0)
+        if not fits.all():
+            said = Spelled(*(table[:, fits] for table in said))
+        values = [one.values(digits, said) for one in self._written]
+        return fits, np.array(values, dtype=np.float64).T
 
-    def rows_of(self, values: NDArray[np.float64]) -> Iterator[dict[str, float]]:
-        """The same by their numbers, a line of the table each."""
-        return (dict(zip(self.keys, row, strict=True)) for row in values.tolist())
-
-    def columns(self, said: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float64]]:
-        """The same by key."""
-        return dict(zip(self.keys, self._values(list(chain.from_iterable(said)), len(said)).T, strict=True))
-
-    def row(self, said: Sequence[str]) -> dict[str, float]:
+    def row(self, values: Sequence[float]) -> dict[str, float]:
         """The row of one line."""
-        if self._plain:
-            return dict(zip(self.keys, map(float, said), strict=True))
-        return dict(zip(self.keys, self._values(said, 1)[0].tolist(), strict=True))
-
-    def flush(self, store: _Store) -> None:
-        """Hands over what was remembered."""
-        if not self._rows:
-            return
-        self._put(store, np.array(self._rows, dtype=np.int64), self._values(self._texts, len(self._rows)))
-        self._rows.clear()
-        self._texts.clear()
-
-    def put(self, store: _Store, rows: Sequence[int], values: NDArray[np.float64]) -> None:
-        """Hands over what lines say, and before it what was remembered."""
-        self.flush(store)
-        self._put(store, np.array(rows, dtype=np.int64), values)
-
-    def _put(self, store: _Store, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        for key, column in zip(self.keys, values.T, strict=True):
-            store.extend(key, rows, column)
-
-    def _values(self, texts: Sequence[str], count: int) -> NDArray[np.float64]:
-        """What so many lines say, a line of the table each."""
-        # The pattern has seen to it that every comma stands before three digits.
-        return self.scaled(floats([text.replace(",", "") for text in texts] if self.commas else texts).reshape(count, -1))
-
-    def scaled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What numbers as they are printed stand for; they are changed."""
-        for at, cell in enumerate(self._cells):
-            if cell.times != 1.0:
-                values[:, at] = cell.multiplied(values[:, at])
-        return values
+        return dict(zip(self.keys, values, strict=True))
 
 
-def template_of(
-    line: str,
-    cells: Sequence[Cell],
-    *,
-    drawn: tuple[int, int] | None = None,
-    joins: bool = False,
-    bar: bool = False,
-    stays_open: bool = False,
-) -> Template | None:
+def template_of(line: str, cells: Sequence[Cell]) -> Template | None:
     """The template that a line gives, or None where digits alone do not tell how lines of its shape are read."""
     if any("," in (text := line[cell.start : cell.end]) and number(text) is None for cell in cells):
         return None
     kept: dict[str, Cell] = {cell.key: cell for cell in cells if number(line[cell.start : cell.end]) is not None}
-    ordered = sorted(kept.values(), key=lambda cell: cell.start)
-    names = [cell.named for cell in cells if cell.named is not None]
-    parts: list[str] = []
+    named = [cell.named for cell in cells if cell.named is not None]
+    runs = runs_of(line)
+    used: dict[int, int] = {}  # which run of the line is which of the template
+    written: list[_Written] = []
     at = 0
-    for cell in ordered:
-        token = line[cell.start : cell.end]
+    for cell in sorted(kept.values(), key=lambda cell: cell.start):
         # "12,34" is two numbers and "12,345" one: that depends on how many digits there are.
-        if cell.start < at or not _PLAIN.fullmatch(token) or re.match(r",\d", line[cell.end : cell.end + 2]):
+        one = None if cell.start < at or re.match(r",\d", line[cell.end : cell.end + 2]) else _written(line, cell, runs, used)
+        if one is None:
             return None
-        parts += [_between(line, at, cell.start, names, drawn), "(", _number(token), ")"]
+        written.append(one)
         at = cell.end
-    parts.append(_between(line, at, len(line), names, drawn))
-    commas = any("," in line[cell.start : cell.end] for cell in ordered)
-    return Template("".join(parts), ordered, commas=commas, joins=joins, bar=bar, stays_open=stays_open) if ordered else None
+    names: dict[int, str] = {}
+    for which, run in enumerate(runs):
+        if which not in used and any(first <= run.start() < last for first, last in named):
+            names[used.setdefault(which, len(used))] = run[0]
+    if not written or any(len(name) > LONGEST for name in names.values()):
+        return None
+    return Template(into_shape(runs, line), [*used], written, names)
 
 
-def _number(token: str) -> str:
-    """A number as a pattern: digits for digits, and three of them behind a thousands comma."""
-    first, *thousands = token.split(",")
-    if not thousands:
-        return _skeleton(token, 0, len(token), ())
-    _, point, _ = thousands[-1].partition(".")
-    sign = re.escape(first.rstrip("0123456789"))
-    return sign + "[0-9]{1,3}" + ",[0-9]{3}" * len(thousands) + (r"\.[0-9]++" if point else "")
-
-
-def _between(line: str, start: int, end: int, names: Sequence[tuple[int, int]], drawn: tuple[int, int] | None) -> str:
-    """What stands between two numbers as a pattern: of what is drawn, anything that does not end it."""
-    if drawn is None or not start <= drawn[0] <= drawn[1] <= end:
-        return _skeleton(line, start, end, names)
-    return _skeleton(line, start, drawn[0], names) + r"[^|\]\n]*+" + _skeleton(line, drawn[1], end, names)
-
-
-def _skeleton(line: str, start: int, end: int, names: Sequence[tuple[int, int]]) -> str:
-    """A stretch of the line as a pattern: digits stand for digits, except inside a name."""
-    parts: list[str] = []
-    at = start
-    for found in _DIGITS.finditer(line, start, end):
-        if any(first <= found.start() < last for first, last in names):
-            continue
-        parts += [re.escape(line[at : found.start()]), "[0-9]++"]
-        at = found.end()
-    parts.append(re.escape(line[at:end]))
-    return "".join(parts)
+def _written(line: str, cell: Cell, runs: Sequence[re.Match[str]], used: dict[int, int]) -> _Written | None:
+    """How the number of a cell is written; None where that is not plain. Its runs are added to those that are used."""
+    token = line[cell.start : cell.end]
+    if not token.isascii() or not _PLAIN.fullmatch(token):
+        return None
+    inside = [(which, run) for which, run in enumerate(runs) if run.start() < cell.end and run.end() > cell.start]
+    if not inside:
+        return _Written(cell, constant=number(token))
+    first, last = inside[0][1].start(), inside[-1][1].end()
+    if first < cell.start or last > cell.end:  # digits go on beside it
+        return None
+    body, mark, _ = token.lower().partition("e")
+    whole, point, fraction = body.lstrip("+-").partition(".")
+    places = [used.setdefault(which, len(used)) for which, _ in inside]
+    count = whole.count(",") + 1 if whole else 0
+    return _Written(
+        cell,
+        whole=tuple(places[:count]),
+        fraction=places[count] if point and fraction else -1,
+        exponent=places[-1] if mark else -1,
+        negative=token.startswith("-"),
+        shrinks=bool(mark) and "-" in token.lower().partition("e")[2],
+        before=first - cell.start,
+        after=cell.end - last,
+    )

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sismo.records.types import Run
 from sismo.sources import line, numbers
+from sismo.sources.bare import without_codes
 from sismo.sources.base import Content, Table
 from sismo.sources.cells import Cell
+from sismo.sources.digits import Digits
 from sismo.sources.formats import csv, text
+from sismo.sources.numbers import number
 from sismo.sources.objects import add_record, add_together
 from sismo.sources.rows import RowBuilder
-from sismo.sources.stanza import stanza_of
-from sismo.sources.template import template_of
+from sismo.sources.template import shape_of, template_of
 
 VALUES = st.one_of(st.integers(-5, 5), st.floats(), st.none(), st.booleans(), st.sampled_from(["1.5", "val", 10**400, {"a": 1.0}]))
 RECORDS = st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(("step", "loss", "mode"), VALUES)), min_size=1, max_size=6)
@@ -43,8 +46,8 @@ class Lines(Content):
     def text(self) -> str:
         return "\n".join(self._lines)
 
-    def lines(self) -> Iterator[str]:
-        return (line for line in self._lines if line)
+    def lines(self, *, coded: bool = False) -> Iterator[str]:
+        return (line for line in (self._lines if coded else map(without_codes, self._lines)) if line)
 
 
 def seen(tables: Sequence[Table | Run]) -> list[object]:
@@ -106,6 +109,9 @@ SHAPES = [
     "s:# trl:# lr:# norm:#",
     "step #k loss #",
     "[rank0]: step:  #  loss:  #  tps: #  mfu: #%",
+    "\x1b[31mstep: #  \x1b[1;32mloss: #\x1b[0m\x1b[39m",
+    "\x1b[1m#\x1b[0m#/9 \x1b[32m---\x1b[0m loss: #\x1b[K",
+    "\x1b[0m",
     "Epoch #/9",
     "epoch #: val loss: #",
     "lr: #",
@@ -141,9 +147,10 @@ def lines_of(runs: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]:
 def check_text(lines: Sequence[str], together: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "LEARN_AFTER", 10**9)
-        single = text.Text().read(Lines(lines))
+        single = text.Text().read(Lines([without_codes(line) for line in lines]))
         patch.setattr(text, "LEARN_AFTER", 1)
         patch.setattr(text, "_TOGETHER", together)
+        patch.setattr(text, "_FEWEST", max(1, together // 4))
         patch.setattr(line, "FEW", 2)
         fast = text.Text().read(Lines(lines))
     assert seen(fast) == seen(single)
@@ -175,22 +182,38 @@ def test_stanzas_read_together_give_what_their_lines_give_one_by_one(
     )
 
 
-def test_a_stanza_is_lines_that_came_twice_in_the_same_order() -> None:
-    row, heading, joins = (template_of("loss 1", [Cell("loss", 5, 6)], joins=joins) for joins in (False, False, True))
-    assert row is not None
-    assert heading is not None
-    assert joins is not None
-    assert stanza_of([heading, row, heading, row]) == (heading, row)
-    assert stanza_of([row, heading, row, heading]) == (row, heading)
-    assert stanza_of([row, row, row, row]) == ()
-    assert stanza_of([heading, row, None, row]) == ()
-    assert stanza_of([heading, joins, heading, joins]) == ()  # no row is open for it
-    heading.stays_open = True
-    assert stanza_of([heading, joins, heading, joins]) == (heading, joins)
-    heading.settle = lambda *_: None
-    assert stanza_of([heading, row, heading, row]) == ()  # what it settles may be about the next row
-    heading.marks = True
-    assert stanza_of([heading, row, heading, row]) == (heading, row)
+TOKENS = st.one_of(
+    st.sampled_from(["0", "7", "-0.0", ".5", "5.", "1e5", "-2.5E-04", "1e999", "+3", "1,234", "12,345,678.25", "90071992547409931"]),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.from_regex(r"[-+]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})([eE][-+]?[0-9]{1,4})?", fullmatch=True),
+)
+
+
+@settings(max_examples=300)
+@given(first=TOKENS, others=st.lists(TOKENS, max_size=6))
+def test_a_template_reads_the_number_that_is_written(first: str, others: Sequence[str]) -> None:
+    made = template_of(f"a: {first} é", [Cell("a", 3, 3 + len(first))])
+    assert made is not None
+    like = [other for other in others if shape_of(other) == shape_of(first) and other != first]
+    lines = [f"a: {token} é" for token in [first, *like]]
+    digits, every = Digits(lines), np.arange(len(lines))
+    stand = digits.stand(every, np.array(made.into, dtype=np.int64))
+    runs = np.array(made.runs).reshape(-1, 1)
+    fits, table = made.read(digits, every[stand], runs)
+    assert stand[0]
+    assert fits[0]
+    assert [repr(value) for value in table[:, 0].tolist()] == [
+        repr(number(token)) for token, there in zip(np.array([first, *like])[stand].tolist(), fits.tolist(), strict=True) if there
+    ]
+
+
+def test_a_bar_is_read_alike_however_far_it_is_drawn() -> None:
+    drawn = [f"{'#' * (at // 10)}{at % 10}".ljust(10) for at in range(100)]
+    lines = [f"{at:3d}%|{bar}| {at}/100 [00:10<00:10, 2it/s, loss={at}.5]" for at, bar in enumerate(drawn)]
+    check_text(lines, 40)
+    (table,) = text.Text().read(Lines(lines))
+    assert isinstance(table, Table)
+    assert table.columns["loss"].values.tolist() == [at + 0.5 for at in range(100)]
 
 
 def test_what_is_a_number_by_how_many_digits_it_has_is_not_read_by_template() -> None:

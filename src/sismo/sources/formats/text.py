@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import cast
+from typing import NamedTuple, cast
+
+import numpy as np
 
 from sismo.records.types import Note, Run
+from sismo.sources.bare import bare, without_bars, without_codes
 from sismo.sources.base import Content, Format, Sample, Table
+from sismo.sources.cells import Cell, Parsed
 from sismo.sources.decimal_comma import decimal_comma, with_points
+from sismo.sources.digits import Digits, Ints
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import may_wrap, unwrapped
 from sismo.sources.registry import plugins
-from sismo.sources.stanza import LONGEST, Stanza, stanza_of
-from sismo.sources.template import Template, shape_of, template_of
+from sismo.sources.template import Said, Template, into_shape, runs_of, shape_of, template_of
 
 MAX_SHAPES = 5000
+MAX_KEYS, MAX_WAYS = 20_000, 16
+"""Lines without their digits that are remembered, and the ways in which those of one are read."""
 MAX_TEMPLATES = 4
 """Templates of one shape: its lines may differ in digits that belong to names, ``lr0`` and ``lr1``."""
 NEVER = -(10**12)
@@ -24,8 +29,10 @@ LEARN_AFTER = 4
 """Lines of a shape that are read one by one before a template is learned, which takes about as long."""
 MAX_CHARS = 20_000
 """Longer lines hold dumps, not measurements; carriage returns have split progress bars before this."""
-_TOGETHER = 4096
-"""Lines that are looked at in one go."""
+_DUMP = "-"
+"""What stands for a longer line."""
+_FEWEST, _TOGETHER = 64, 8192
+"""Lines that are looked at in one go: few where there are new ones among them, and then more and more."""
 
 
 def kinds() -> tuple[Line, ...]:
@@ -46,23 +53,19 @@ class Text(Format):
         if comma:
             log.rows.notes.append(Note("decimal-comma", "numbers are written with a decimal comma, and were read so"))
         reader = _Reader(log, kinds())
-        lines = content.lines()
-        while block := list(islice(lines, _TOGETHER)):
-            if max(map(len, block)) > MAX_CHARS:
-                block = [line if len(line) <= MAX_CHARS else "" for line in block]
-            reader.read_block([with_points(line) for line in block] if comma else block)
-        log.flush()
+        reader.read(map(with_points, content.lines()) if comma else content.lines(coded=True))
         for kind in reader.everyone:
             kind.finish(log)
         return [log.rows.table()]
 
 
 class _Shape:
-    """The lines that differ in digits only: who might take them, and the templates that were learned from them.
+    """The lines that differ in digits only, or in how far a bar is drawn: who might take them, and the templates learned from them.
 
     Attributes:
         readers: the kinds with a hint in it. markers: those that only mark, without those that have nothing to say of such lines.
         out: names of the readers that said that no line of this shape is theirs. seen: lines since something was learned.
+        templates: by their numbers.
     """
 
     __slots__ = ("markers", "out", "readers", "seen", "templates")
@@ -71,8 +74,35 @@ class _Shape:
         self.readers = [kind for kind in wanted if not kind.marker]
         self.markers = [kind for kind in wanted if kind.marker]
         self.out: set[str] = set()
-        self.templates: list[Template] = []
+        self.templates: list[int] = []
         self.seen = 0
+
+    def says_nothing(self) -> bool:
+        """Whether nobody takes such a line unless it is inside something."""
+        return not self.markers and len(self.out) == len(self.readers)
+
+
+class _Way(NamedTuple):
+    """How lines with their runs of digits in certain places fit a template: which one, those places, and which runs it reads."""
+
+    number: int
+    into: tuple[int, ...]
+    runs: tuple[int, ...]
+
+
+class _Key:
+    """The lines that are the same without their digits.
+
+    Attributes:
+        shape: theirs. ways: how they fit the templates of it. wraps: whether numbers in them may be wrapped in a call.
+        empty: whether there is nothing but codes.
+    """
+
+    __slots__ = ("empty", "shape", "ways", "wraps")
+
+    def __init__(self, line: str, shape: _Shape) -> None:
+        self.shape, self.wraps, self.empty = shape, may_wrap(line), not line
+        self.ways: list[_Way] = []
 
 
 class _Reader:
@@ -81,73 +111,115 @@ class _Reader:
     def __init__(self, log: TextLog, everyone: Sequence[Line]) -> None:
         self.log, self.everyone = log, everyone
         self._shapes: dict[str, _Shape] = {}
-        self._last: Template | None = None
-        self._lately: deque[Template | None] = deque(maxlen=2 * LONGEST)
-        self._stanza: Stanza | None = None
-        self._stanzas: dict[tuple[Template, ...], Stanza] = {}
+        self._keys: list[_Key] = []
+        self._known: dict[bytes, int] = {}
+        self._templates: list[Template] = []
 
-    def read_block(self, lines: Sequence[str]) -> None:
-        """Reads lines: together while they fit the template that came last, else one by one."""
-        text = "\n".join(lines) + "\n"
-        if may_wrap(text):
-            lines = [unwrapped(line) for line in lines]
-            text = "\n".join(lines) + "\n"
-        at = place = 0
-        while at < len(lines):
-            count, end = self._read_together(text, place)
-            if not count:
-                self.log.at_line += 1
-                count, end = 1, place + len(lines[at]) + 1
-                by_template = self._read(lines[at])
-                self._lately.append(self._last if by_template else None)
-                if by_template:
-                    self._find_stanza()
-            at, place = at + count, end
+    def read(self, lines: Iterator[str]) -> None:
+        """Reads all lines, more and more of them together as long as none is new."""
+        block: Sequence[str] = []
+        size = _FEWEST
+        while block := block or list(islice(lines, size)):
+            done = self._read_block(block[:size])
+            size = min(2 * size, _TOGETHER) if done >= size else _FEWEST
+            block = block[done:]
 
-    def _read_together(self, text: str, place: int) -> tuple[int, int]:
-        """Reads the lines from a place on that come as the last ones did; how many there are, and where they end."""
-        if self._stanza is not None:
-            count, end = self.log.take_stanza(text, place, self._stanza)
-            if count:
-                return count, end
-            self._stanza = None
-        if self._last is None:
-            return 0, place
-        count, end = self.log.take_run(text, place, self._last.following)
-        if count:
-            self._last = self._last.following
-            self._lately.extend([self._last] * min(count, LONGEST))
-            if count == 1:  # a stanza does not end with the same line twice
-                self._find_stanza()
-        return count, end
+    def _read_block(self, lines: Sequence[str]) -> int:
+        """Reads lines, up to one that tells how the others can be read; returns how many."""
+        if max(map(len, lines)) > MAX_CHARS:
+            lines = [line if len(line) <= MAX_CHARS or len(without_codes(line)) <= MAX_CHARS else _DUMP for line in lines]
+        digits = Digits(lines)
+        keys = self._keys_of(digits, lines)
+        if any(self._keys[key].wraps for key in set(keys) if key >= 0):
+            lines = [unwrapped(without_codes(line)) for line in lines]
+            digits = Digits(lines)
+            keys = self._keys_of(digits, lines)
+        chosen, place, said = self._fitting(digits, np.array(keys))
+        rows: list[int] = []  # for each line the one that its numbers go into
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(chosen)) + 1])
+        for start, stop, number, at in zip(
+            starts.tolist(), [*starts[1:].tolist(), len(lines)], chosen[starts].tolist(), place[starts].tolist(), strict=True
+        ):
+            if self._read_run(lines[start:stop], keys[start:stop], said[number] if number >= 0 else None, number, at, rows):
+                break
+        for number, (table, _) in said.items():
+            here = np.flatnonzero(chosen[: len(rows)] == number)
+            into = np.array(rows)[here]
+            for key, column in zip(self._templates[number].keys, table[: here.size].T, strict=True):
+                self.log.rows.extend(key, into[into >= 0], column[into >= 0])
+        self.log.flush()
+        return len(rows)
 
-    def _find_stanza(self) -> None:
-        """Sets the stanza that the last lines are, twice, if they are one."""
-        templates = stanza_of(self._lately)
-        if templates and templates not in self._stanzas and len(self._stanzas) < MAX_SHAPES:
-            self._stanzas[templates] = Stanza(templates)
-        self._stanza = self._stanzas.get(templates)
+    def _read_run(self, lines: Sequence[str], keys: Sequence[int], said: Said | None, number: int, at: int, rows: list[int]) -> bool:
+        """Reads lines that fit one template or none; returns whether something was learned, and the rest are to be looked at again."""
+        log, done, known = self.log, 0, len(self._templates)
+        while done < len(lines):
+            if said is not None and log.holds(template := self._templates[number]):
+                taken = log.take(template, lines[done:] if done else lines, said, at + done)
+                if taken:
+                    rows.extend(taken)
+                    done += len(taken)
+                    continue
+            line, key = lines[done], self._keys[keys[done]] if keys[done] >= 0 else self._new_key(lines[done])
+            if said is None and self._learn_ways(line, key):
+                return True
+            if not key.empty:
+                log.at_line += 1
+                if log.busy or not key.shape.says_nothing():
+                    self._ask(without_codes(line), key.shape)
+            rows.append(-1)
+            done += 1
+            if len(self._templates) > known and self._learn_ways(line, key):
+                return True
+        return False
 
-    def _read(self, line: str) -> bool:
-        """Reads one line; whether a template did."""
-        last = self._last
-        if last is not None and self.log.fits(line, last.following):
-            self._last = last.following
-            return True
-        text = shape_of(line).lower()
+    def _keys_of(self, digits: Digits, lines: Sequence[str]) -> list[int]:
+        """The number of the key of each line, -1 beyond the most."""
+        keys = list(map(self._known.get, digits.shapes))
+        if None not in keys:
+            return cast("list[int]", keys)
+        return [self._key_of(digits.shapes[at], lines[at]) if key is None else key for at, key in enumerate(keys)]
+
+    def _key_of(self, text: bytes, line: str) -> int:
+        number = self._known.get(text, -1)
+        if number < 0 and len(self._keys) < MAX_KEYS:
+            number = self._known[text] = len(self._keys)
+            self._keys.append(self._new_key(line))
+            self._learn_ways(line, self._keys[number])
+        return number
+
+    def _new_key(self, line: str) -> _Key:
+        line = without_codes(line)
+        text = shape_of(without_bars(line)).lower()
         shape = self._shapes.get(text)
         if shape is None:
             shape = _Shape([kind for kind in self.everyone if any(hint in text for hint in kind.hints)])
             if len(self._shapes) < MAX_SHAPES:
                 self._shapes[text] = shape
-        for template in shape.templates:
-            if self.log.fits(line, template):
-                if last is not None:
-                    last.following = template
-                self._last = template
-                return True
-        self._ask(line, shape)
-        return False
+        return _Key(line, shape)
+
+    def _fitting(self, digits: Digits, keys: Ints) -> tuple[Ints, Ints, dict[int, Said]]:
+        """The number of the template that each line fits, -1 for none; where it stands among the lines of that; and what those say."""
+        parts: dict[int, list[tuple[Ints, Ints]]] = {}
+        order = np.argsort(keys, kind="stable")
+        for lines in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+            for way in self._keys[keys[lines[0]]].ways if keys[lines[0]] >= 0 else ():
+                there = lines[digits.stand(lines, np.array(way.into, dtype=np.int64))]
+                if there.size:
+                    parts.setdefault(way.number, []).append((there, np.array(way.runs, dtype=np.int64).reshape(-1, 1)))
+        chosen, place = np.full(keys.size, -1), np.zeros(keys.size, dtype=np.int64)
+        said: dict[int, Said] = {}
+        # The columns of a table are often those of the one before, and those of another.
+        for number in sorted(parts, key=lambda number: (not self.log.holds(self._templates[number]), number)):
+            template = self._templates[number]
+            lines = np.concatenate([lines for lines, _ in parts[number]])
+            runs = np.concatenate([np.repeat(runs, lines.size, axis=1) for lines, runs in parts[number]], axis=1)
+            turn = np.argsort(lines)[chosen[np.sort(lines)] < 0]
+            fits, table = template.read(digits, lines[turn], runs[:, turn])
+            lines = lines[turn][fits]
+            chosen[lines], place[lines] = number, np.arange(lines.size)
+            said[number] = Said(table, table.tolist() if template.settle is not None else ())
+        return chosen, place, said
 
     def _ask(self, line: str, shape: _Shape) -> None:
         log = self.log
@@ -172,27 +244,58 @@ class _Reader:
 
     def _learn(self, line: str, reader: Line, shape: _Shape) -> None:
         """Learns a template from a line that one kind alone has something to say of, once there were some of its shape."""
+        log = self.log
         shape.seen += 1
-        if shape.seen < LEARN_AFTER or self.log.busy != self.log.headings.keys() or len(shape.templates) >= MAX_TEMPLATES:
+        if shape.seen < LEARN_AFTER or log.busy != log.headings.keys() or len(shape.templates) >= MAX_TEMPLATES:
             return
-        names = self.log.headings.get(reader.name)
-        cells, joins, parsed = reader.cells(line) if names is None else reader.under(line, names), False, None
-        if not cells:
-            cells, joins = reader.more(line), True
-        if not cells and (parsed := reader.parse(line)) is not None:
-            cells, joins = parsed.cells, False
-        drawn = None if parsed is None else parsed.drawn
-        template = template_of(line, cells, drawn=drawn, joins=joins, bar=reader.bar, stays_open=reader.stays_open) if cells else None
+        text = without_bars(line)
+        cells, joins, parsed = self._cells(text, reader)
+        same = text == line or _written_in(text, cells) == _written_in(line, self._cells(line, reader)[0])
+        template = template_of(text, cells) if cells and same else None
         shape.seen = 0 if template is not None else NEVER
-        if template is not None and len(self.log.reading) < MAX_SHAPES:
-            template.marks = reader.marker
+        if template is not None and len(self._templates) < MAX_SHAPES:
+            template.joins, template.bar, template.stays_open = joins, reader.bar, reader.stays_open
             template.markers = tuple(marker.read for marker in shape.markers if marker is not reader)
-            template.headings = dict(self.log.headings)
-            template.joined = self.log.rows.n_rows - 1  # this line has joined it
+            template.headings = dict(log.headings)
             if parsed is not None:
                 template.settle, template.settle_run, template.word = reader.settle, reader.settle_run, parsed.word
-            shape.templates.append(template)
-            self.log.reading.append(template)
+            shape.templates.append(len(self._templates))
+            self._templates.append(template)
+
+    def _cells(self, line: str, reader: Line) -> tuple[Sequence[Cell], bool, Parsed | None]:
+        """The numbers that a kind finds in a line, whether they join the row above, and what it parsed where they are to be settled."""
+        names = self.log.headings.get(reader.name)
+        cells = reader.cells(line) if names is None else reader.under(line, names)
+        if cells:
+            return cells, False, None
+        if cells := reader.more(line):
+            return cells, True, None
+        parsed = reader.parse(line)
+        return (parsed.cells if parsed is not None else ()), False, parsed
+
+    def _learn_ways(self, line: str, key: _Key) -> bool:
+        """Learns how a line fits the templates of its shape, which may have been learned from lines with another key; whether it does."""
+        if len(key.ways) >= MAX_WAYS or not key.shape.templates:
+            return False
+        (text, places), runs = bare(line), runs_of(line)
+        by_place = {run.start(): (which, run[0]) for which, run in enumerate(runs)}
+        left = runs_of(text)
+        of_line = [by_place.get(places[run.start()], (-1, "")) for run in left]
+        if any(run[0] != same for run, (_, same) in zip(left, of_line, strict=True)):  # there is a code between their digits
+            return False
+        into, into_text = into_shape(runs, line), into_shape(left, text)
+        ways = [
+            _Way(number, into, tuple(of_line[run][0] for run in self._templates[number].runs))
+            for number in key.shape.templates
+            if self._templates[number].into == into_text
+        ]
+        ways = [way for way in ways if way not in key.ways]
+        key.ways += ways
+        return bool(ways)
+
+
+def _written_in(line: str, cells: Sequence[Cell]) -> list[tuple[str, str, float]]:
+    return [(cell.key, line[cell.start : cell.end], cell.times) for cell in cells]
 
 
 FORMAT = Text()

@@ -13,7 +13,7 @@ from sismo.sources.cells import Parsed, group_cell
 from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import find_cells
 
-_PROGRESS = re.compile(r"\s*(\d+)/(\d+)\s*(?:(\[[=>.\s]*\])|[━╺╸─\s]{3,})?\s*-?\s*(?:ETA:[^-]*-|[\d:]+m?s\b[^-]*-)(.*\bloss\b.*)$")
+_PROGRESS = re.compile(r"\s*(\d+)/(\d+)\s*(?:\[[=>.\s]*\]|[━╺╸─\s]{3,})?\s*-?\s*(?:ETA:[^-]*-|[\d:]+m?s\b[^-]*-)(.*\bloss\b.*)$")
 _COUNT, _TOTAL = "@count", "@total"
 _UNDERWAY = "keras-underway"
 _MOST = 10_000
@@ -25,9 +25,8 @@ def parse(line: str) -> Parsed | None:
     found = _PROGRESS.match(line, line.rfind("\b") + 1)
     if found is None:
         return None
-    values = [cell for cell, _ in find_cells(line, found.start(4))]
-    bar = (found.start(3) + 1, found.end(3) - 1) if found[3] else None
-    return Parsed([*group_cell(_COUNT, found, 1), *group_cell(_TOTAL, found, 2), *values], drawn=bar)
+    values = [cell for cell, _ in find_cells(line, found.start(3))]
+    return Parsed([*group_cell(_COUNT, found, 1), *group_cell(_TOTAL, found, 2), *values])
 
 
 def settle(row: dict[str, float], _: str, log: TextLog) -> None:

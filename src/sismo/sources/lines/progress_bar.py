@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sismo.sources.cells import Cell, Parsed
 from sismo.sources.line import Line, TextLog
 
-_BAR = re.compile(r"(?:^|\d%\|([^|]*)\||\d%)\s*(\d+)/(\d+)\s*\[\d[\d:]*<[^\]]*\]")
+_BAR = re.compile(r"(?:^|\d%\|[^|]*\||\d%)\s*(\d+)/(\d+)\s*\[\d[\d:]*<[^\]]*\]")
 _DESCRIBED = re.compile(r"^\s*[A-Za-z][^|\[\]]*:\s*\d+%")
 _COUNT, _TOTAL = "count", "total"
 
@@ -18,8 +18,7 @@ def parse(line: str) -> Parsed | None:
     bars = [] if _DESCRIBED.match(line) else [*_BAR.finditer(line)]
     if len(bars) != 1:
         return None
-    drawn = bars[0].span(1) if bars[0][1] is not None else None
-    return Parsed([Cell(_COUNT, *bars[0].span(2)), Cell(_TOTAL, *bars[0].span(3))], drawn=drawn)
+    return Parsed([Cell(_COUNT, *bars[0].span(1)), Cell(_TOTAL, *bars[0].span(2))])
 
 
 def settle(row: Mapping[str, float], _: str, log: TextLog) -> None:
@@ -32,7 +31,7 @@ def read(line: str, log: TextLog) -> bool:
         # "Map: 40%|" and "Loading checkpoint shards: 100%|" count something else than steps.
         return False
     bars = _BAR.findall(line)
-    for _, count, total in bars:
+    for count, total in bars:
         settle({_COUNT: float(count), _TOTAL: float(total)}, "", log)
     return bool(bars)
 

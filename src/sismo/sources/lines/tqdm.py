@@ -21,7 +21,7 @@ from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import find_cells
 
 _BAR = re.compile(
-    r"(?P<head>[^%]*?)(?P<percent>\d+)%\|(?P<drawn>[^|]*)\|\s*(?P<count>\d+)/(?P<total>\d+)\s*\[[^,\]]*"
+    r"(?P<head>[^%]*?)(?P<percent>\d+)%\|[^|]*\|\s*(?P<count>\d+)/(?P<total>\d+)\s*\[[^,\]]*"
     r"(?:,[^,\]]*(?:it|s|batch\w*|step\w*|ex\w*)/\w+)?(?P<post>,[^\]]*)?\](?P<after>.*)"
 )
 _EPOCH = re.compile(r"epoch[\s:#=]*\[?(\d+)", re.IGNORECASE)
@@ -54,7 +54,7 @@ def parse(line: str) -> Parsed | None:
     if named:
         at = named.start(1) if named.string is line else found.start("head") + named.start(1)
         place.append(Cell(_NAMED, at, at + len(named[1])))
-    return Parsed([*place, *values], "val" if _HELD_OUT.search(head) else "train", found.span("drawn"))
+    return Parsed([*place, *values], "val" if _HELD_OUT.search(head) else "train")
 
 
 def settle(row: dict[str, float], side: str, log: TextLog) -> None:
