@@ -19,6 +19,7 @@ from sismo.sources.numbers import number
 
 _PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)")
 _DIGITS = re.compile(r"[0-9]+")
+_BEFORE_COMMA, _BEHIND_COMMA = re.compile(r",\d"), re.compile(r"\d,")
 _EXACT = 22
 """Powers of ten up to this are floats without an error, so that one division by one rounds as a whole number does."""
 _LARGEST = 2**53
@@ -100,6 +101,14 @@ class _Written(NamedTuple):
         return values if self.cell.times == 1.0 else self.cell.multiplied(values)
 
 
+class _Fixed(NamedTuple):
+    """A run that is no number of its own: how many digits it has, and which where they belong to a name."""
+
+    run: int
+    length: int
+    value: int | None
+
+
 class Said(NamedTuple):
     """What lines say that fit a template: their numbers as a table, a line each, and as lists where the lines are settled one by one."""
 
@@ -117,7 +126,7 @@ class Template:
         joins: whether its cells join the open row. bar, stays_open: see ``Line``. keys: what its numbers are.
     """
 
-    def __init__(self, into: tuple[int, ...], runs: Sequence[int], written: Sequence[_Written], names: Mapping[int, str]) -> None:
+    def __init__(self, into: tuple[int, ...], runs: Sequence[int], written: Sequence[_Written], fixed: Sequence[_Fixed]) -> None:
         self.into, self.runs = into, tuple(runs)
         self.keys = [one.cell.key for one in written]
         self.names = frozenset(self.keys)
@@ -127,8 +136,7 @@ class Template:
         self.settle_run: Callable[..., int] | None = None
         self.word = ""
         self.headings: Mapping[str, Sequence[str]] = {}
-        self._written = written
-        self._exact = [(at, len(name), int(name)) for at, name in names.items()]
+        self._written, self._fixed = written, fixed
 
     def read(self, digits: Digits, lines: Ints, runs: Ints) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which of some lines it fits, and a table of the numbers on those: a line each, a column for each key.
@@ -137,8 +145,8 @@ class Template:
         """
         said = digits.spell(lines, runs)
         fits = np.ones(lines.size, dtype=np.bool_)
-        for at, length, value in self._exact:
-            fits &= (said.lengths[at] == length) & (said.values[at] == value)
+        for run, length, value in self._fixed:
+            fits &= (said.lengths[run] == length) & (value is None or said.values[run] == value)
         for one in self._written:
             if len(one.whole) > 1:
                 first, *others = one.whole
@@ -165,18 +173,21 @@ def template_of(line: str, cells: Sequence[Cell]) -> Template | None:
     at = 0
     for cell in sorted(kept.values(), key=lambda cell: cell.start):
         # "12,34" is two numbers and "12,345" one: that depends on how many digits there are.
-        one = None if cell.start < at or re.match(r",\d", line[cell.end : cell.end + 2]) else _written(line, cell, runs, used)
+        one = None if cell.start < at or _BEFORE_COMMA.match(line, cell.end) else _written(line, cell, runs, used)
         if one is None:
             return None
         written.append(one)
         at = cell.end
-    names: dict[int, str] = {}
+    fixed: list[_Fixed] = []
     for which, run in enumerate(runs):
-        if which not in used and any(first <= run.start() < last for first, last in named):
-            names[used.setdefault(which, len(used))] = run[0]
-    if not written or any(len(name) > LONGEST for name in names.values()):
-        return None
-    return Template(into_shape(runs, line), [*used], written, names)
+        in_name = any(first <= run.start() < last for first, last in named)
+        # Whether "12,34" was no number and "1,234" is one depends on how many digits there are as well.
+        beside_comma = _BEFORE_COMMA.match(line, run.end()) or _BEHIND_COMMA.match(line, max(0, run.start() - 2))
+        if which not in used and (in_name or beside_comma):
+            if len(run[0]) > LONGEST:
+                return None
+            fixed.append(_Fixed(used.setdefault(which, len(used)), len(run[0]), int(run[0]) if in_name else None))
+    return Template(into_shape(runs, line), [*used], written, fixed) if written else None
 
 
 def _written(line: str, cell: Cell, runs: Sequence[re.Match[str]], used: dict[int, int]) -> _Written | None:
