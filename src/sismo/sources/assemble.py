@@ -214,16 +214,20 @@ def _series(
     series: dict[str, Series] = {}
     duplicates = 0
     whole = bool(kept.all())
+    rows = segment.rows
+    if rows.size and int(rows[-1]) - int(rows[0]) + 1 == rows.size:  # nothing of theirs is copied
+        rows = slice(int(rows[0]), int(rows[-1]) + 1)
+    before, steps_before = np.ones_like(kept), steps
     for source in sources:
-        present = source.column.present[segment.rows]
+        present = source.column.present[rows]
         if not whole:
             present = present & kept
         if not present.any():
             continue
-        everything = bool(present.all())
-        at = steps if everything else steps[present]
-        values = source.column.values[segment.rows]
-        values = values if everything else values[present]
+        if not np.array_equal(present, before):  # most have their rows in common, and share the steps of them
+            before, steps_before = present, steps[present]
+        at, values = steps_before, source.column.values[rows]
+        values = values if values.size == at.size else values[present]
         if at.size > 1 and not bool(np.all(np.diff(at) > 0)):
             order = np.argsort(at, kind="stable")
             at, values = at[order], values[order]

@@ -115,6 +115,10 @@ class Content(ABC):
     def text(self) -> str:
         """All text: decoded (UTF-8, UTF-16 by BOM, else Latin-1), ANSI codes and NULs dropped, every line end a plain newline."""
 
+    def texts(self) -> Iterator[str]:
+        """The same as ``lines`` gives, many of them at a time, parted by newlines."""
+        yield from self.lines()
+
     @abstractmethod
     def lines(self, *, coded: bool = False) -> Iterator[str]:
         """Non-empty lines in bounded memory; lines that are too long are skipped and noted. ``coded`` leaves their ANSI codes in."""

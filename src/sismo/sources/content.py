@@ -177,10 +177,18 @@ class StreamContent(Content):
 
     def lines(self, *, coded: bool = False) -> Iterator[str]:
         """Non-empty lines, clean of line ends, ANSI codes and NULs. Lines beyond 1 MiB are counted in ``long_lines`` and skipped."""
+        for text in self.texts(coded=coded):
+            yield from text.split("\n")
+
+    def texts(self, *, coded: bool = False) -> Iterator[str]:
         for block in self._whole_lines():
             text, latin = decode(block, coded=coded)
             self.latin |= latin
-            yield from filter(None, text.replace("\r", "\n").split("\n"))
+            text = text.replace("\r", "\n").strip("\n")
+            if "\n\n" in text:
+                text = _LINE_END.sub("\n", text)
+            if text:
+                yield text
 
     def _whole_lines(self) -> Iterator[bytes]:
         """Blocks that end at a line end; inside a line that is too long everything is dropped up to its end."""

@@ -30,7 +30,7 @@ Truths = NDArray[np.bool_]
 def add_record(builder: RowBuilder, record: Mapping[str, object]) -> bool:
     """Adds one object as a row; returns whether it had a number. ``{"mode": "val"}`` puts ``val/`` before its keys."""
     flat = flatten(record) if any(isinstance(value, dict) for value in record.values()) else record
-    prefix = _prefix(flat)
+    prefix = prefix_of(flat)
     row: dict[str, float] = {}
     for key, value in flat.items():
         if type(value) is float:
@@ -46,7 +46,7 @@ def add_together(builder: RowBuilder, records: Sequence[Mapping[str, object]]) -
     """Adds objects key by key, as ``add_record`` does one by one; False, and nothing is added, where it might not give the same."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for place, record in enumerate(records):
-        groups.setdefault((*record, _prefix(record)), []).append(place)
+        groups.setdefault((*record, prefix_of(record)), []).append(place)
     found: list[tuple[str, NDArray[np.int64], NDArray[np.float64]]] = []
     for (*_, prefix), places in groups.items():
         columns = _columns([records[place] for place in places])
@@ -115,7 +115,8 @@ def add_points(builder: RowBuilder, points: Iterable[tuple[str, float, float]]) 
         builder.add({"step": step} | rows[step])
 
 
-def _prefix(flat: Mapping[str, object]) -> str:
+def prefix_of(flat: Mapping[str, object]) -> str:
+    """What comes before the keys of a row: ``val`` where a word of it says that it is of validation, nothing for training."""
     if SPLIT_KEYS.isdisjoint(flat):
         return ""
     for key in (key for key in flat if key in SPLIT_KEYS):

@@ -85,7 +85,7 @@ class RowBuilder:
     def _extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         cells = self._cells_of(key) if rows.size else None
         if cells is not None:
-            cells[0].frombytes(rows.tobytes())
+            cells[0].frombytes(rows.astype(np.int32).tobytes())
             cells[1].frombytes(values.tobytes())
 
     def _gather(self) -> None:
@@ -107,7 +107,7 @@ class RowBuilder:
             if len(self._cells) >= MAX_KEYS:
                 self._refused.add(key)
                 return None
-            cells = self._cells[key] = (array("q"), array("d"))
+            cells = self._cells[key] = (array("i"), array("d"))
         return cells
 
     def clear(self, row: int) -> None:
@@ -137,14 +137,18 @@ class RowBuilder:
         if self._refused:
             notes.append(Note("skipped-keys", "{count} {count:key|keys} beyond the first {limit} {count:was|were} ignored",
                               {"count": len(self._refused), "limit": MAX_KEYS}))  # fmt: skip
-        columns = {key: _column(self.n_rows, rows, values) for key, (rows, values) in self._cells.items() if rows}
+        columns: dict[str, Column] = {}
+        for key in self.keys():  # one is let go of before the next is made
+            rows, values = self._cells.pop(key)
+            if rows:
+                columns[key] = _column(self.n_rows, rows, values)
         return Table(self.source, self.n_rows, columns, tuple(self.marks), dict(self.config), tuple(notes), dialect)
 
 
 def _column(n_rows: int, rows: array[int], values: array[float]) -> Column:
     filled = np.full(n_rows, np.nan)
     present = np.zeros(n_rows, dtype=np.bool_)
-    index = np.frombuffer(rows, dtype=np.int64)
+    index = np.frombuffer(rows, dtype=np.int32)
     filled[index] = np.frombuffer(values, dtype=np.float64)
     present[index] = True
     return Column(filled, present)

@@ -16,6 +16,8 @@ from sismo.sources.rows import RowBuilder, flatten
 NAME = "json-lines"
 COLUMNAR_BYTES = 4 * 1024 * 1024
 """From this size on the columnar reader pays for its import."""
+MAX_REFUSED = 16
+"""Blocks that it may leave to the tolerant one before it is not asked any more."""
 
 _TOGETHER, _FEW = 1024, 8
 """Lines that are decoded in one go; lines that are added one by one where they cannot be together."""
@@ -38,13 +40,20 @@ class JsonLines(Format):
         return 90 if named else 85 if len(lines) > 1 else 60
 
     def read(self, content: Content) -> list[Table | Run]:
-        if content.plain and content.path is not None and content.path.stat().st_size >= COLUMNAR_BYTES:
-            from sismo.sources.columnar import read_columns
+        builder = RowBuilder(NAME)
+        sure = content.plain and content.path is not None and content.path.stat().st_size >= COLUMNAR_BYTES
+        seen = COLUMNAR_BYTES if sure else 0
+        refused = 0
+        for text in content.texts():
+            seen += len(text)
+            if seen > COLUMNAR_BYTES and refused < MAX_REFUSED:
+                from sismo.sources.columnar import add_columns
 
-            table = read_columns(content.path)
-            if table is not None:
-                return [table]
-        return [read_rows(content)]
+                if add_columns(builder, text):
+                    continue
+                refused += 1
+            add_lines(builder, text)
+        return [builder.table()]
 
 
 def _looks_like_row(line: str) -> bool:
@@ -53,13 +62,11 @@ def _looks_like_row(line: str) -> bool:
     return line.startswith("{") and line.endswith("}") and line[1:].lstrip()[:1] in '"}'
 
 
-def read_rows(content: Content) -> Table:
+def add_lines(builder: RowBuilder, text: str) -> None:
     """The tolerant reader: one line at a time, whatever each is like."""
-    builder = RowBuilder(NAME)
-    lines = (line for line in content.lines() if line.strip())
+    lines = (line for line in text.split("\n") if line.strip())
     while chunk := list(islice(lines, _TOGETHER)):
         _add(builder, _decoded(chunk) or [_record(line) for line in chunk])
-    return builder.table()
 
 
 def _add(builder: RowBuilder, records: Sequence[dict[str, object] | None]) -> None:
