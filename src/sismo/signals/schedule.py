@@ -125,7 +125,8 @@ def describe(series: Series, jump: float = 0.05, rise: float = 0.2) -> Schedule 
         ups = []
     restarts = tuple(int(steps[move.start + 1]) for move in again)
     jumps, decays = _jumps(steps, values, changes if staircase else None, jump, grid, peak)
-    sustained = [_rise(steps, values, move) for move in ups if move not in again and not _in_one_row(values, move)]
+    later = [move for move in ups if move not in again and not _in_one_row(values, move) and _had_fallen(values, move, lead, same)]
+    sustained = [_rise(steps, values, move) for move in later]
     return Schedule(
         first=float(values[0]),
         final=float(values[-1]),
@@ -163,6 +164,11 @@ def _is_warmup(move: Swing, values: Floats, lead: int) -> bool:
     """Whether the first move is a rise from under half of its summit that the log begins with; one later row alone is a jump."""
     begins = move.start <= lead or (move.start - lead <= move.end - move.start and not _in_one_row(values, move))
     return move.gain > 0.0 and bool(values[lead] < 0.5 * values[move.end]) and begins
+
+
+def _had_fallen(values: Floats, move: Swing, lead: int, same: float) -> bool:
+    """Whether the rate was higher before a rise than where that begins; a log that starts within the warmup has a rise only."""
+    return bool(np.max(values[lead : move.start + 1]) > values[move.start] + same)
 
 
 def _only_rises(values: Floats, same: float) -> bool:

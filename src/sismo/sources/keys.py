@@ -16,7 +16,7 @@ STEP_KEYS = (
     "step", "global_step", "trainer_global_step", "train_global_step", "current_steps", "current_step", "num_updates", "train_step",
     "iteration", "iter", "iters", "iterations", "n_iter", "num_iter", "it", "optimizer_step", "opt_step", "update", "updates", "steps",
     "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter", "paso", "completed_step",
-    "total_timesteps", "time_total_timesteps", "timesteps", "time_iterations",
+    "itn", "total_timesteps", "time_total_timesteps", "timesteps", "time_iterations",
 )  # fmt: skip
 """Normalised names of a step counter, best first."""
 BATCH_KEYS = ("batch", "batch_idx", "batch_index", "batch_id", "minibatch", "batches", "i")
@@ -213,6 +213,8 @@ def _gradient_norm(words: list[str]) -> Meaning:
     if any(word in ("post", "after", "clipped") for word in words) and "pre" not in words:
         return Meaning("channel", "grad_norm/post")
     left = [word for word in words if word not in noise]
+    if words[-1] == "clip" and not {"pre", "before", "post", "after", "unclipped"}.intersection(words):
+        return Meaning("metric")  # the bound
     if any(word in ("max", "min", "std", "ratio", "threshold", "coef") for word in left):
         return Meaning("metric")
     return Meaning("channel", f"grad_norm_group/{'_'.join(left)}" if left else "grad_norm/pre")

@@ -398,3 +398,56 @@ def test_an_lr_that_stays_at_its_peak_under_a_cosine_was_never_stepped(tmp_path:
     stuck = read(tmp_path, log([1e-4] * 40))
     assert first_cause(stuck) == "scheduler-never-stepped"
     assert first_cause(read(tmp_path, log([5e-5 * (1 + math.cos(math.pi * k / 40)) for k in range(40)]))) == ""
+
+
+def test_the_loss_on_the_line_of_the_step_of_tensorflows_detection_is_read(tmp_path: Path) -> None:
+    lines = [f"INFO:tensorflow:Step {100 * k} per-step time 0.813s loss={2 - 0.1 * k:.3f}" for k in range(1, 4) for _ in "ab"]
+    assert points(read(tmp_path, "\n".join(lines)), "loss/train") == {100: 1.9, 200: 1.8, 300: 1.7}
+
+
+def test_a_rate_of_darknet_that_is_printed_as_zero_is_not_known(tmp_path: Path) -> None:
+    lines = [
+        f" {k}: {900 - k}.5, {910 - k}.5 avg loss, 0.000000 rate, 2.9 seconds, {64 * k} images, 30.1 hours left" for k in range(20, 50)
+    ]
+    run = read(tmp_path, "\n".join(lines))
+    assert len(points(run, "loss/train")) == 30
+    assert "lr/0" not in run.series
+    assert first_cause(run) == ""
+
+
+def test_the_time_behind_a_row_of_early_fastai_has_no_heading(tmp_path: Path) -> None:
+    run = read(tmp_path, "epoch train_loss valid_loss error_rate\n1 1.51 1.04 0.51 (00:13)\n2 1.29 0.99 0.44 (01:09:09)\n")
+    assert points(run, "loss/val") == {1: 1.04, 2: 0.99}
+
+
+def test_numbers_before_their_names_are_read(tmp_path: Path) -> None:
+    lines = [f"{k:5d} 1030.{k}2 ms run, 4.00 ms python, 1020.54 ms CUDA * 1,  {7 - k}.07 loss, 0.00 acc, 0.00002{k} LR" for k in range(4)]
+    run = read(tmp_path, "\n".join(lines))
+    assert points(run, "loss/train") == {0: 7.07, 1: 6.07, 2: 5.07, 3: 4.07}
+    assert points(run, "lr/0")[3] == 0.000023
+
+
+def test_two_wide_numbers_that_have_met_are_two_columns(tmp_path: Path) -> None:
+    heading = "Itn.  Dep Loss  NER Loss  NER F.  Tag %   Token %\n"
+    rows = [f"{k}     {9 - k}.250     1.500     31.250  100.000 100.000\n" for k in range(3)]
+    assert list(points(read(tmp_path, heading + "".join(rows)), "loss_term/dep").items()) == [(0, 9.25), (1, 8.25), (2, 7.25)]
+
+
+def test_the_bound_of_the_clip_is_no_gradient_norm(tmp_path: Path) -> None:
+    run = read(tmp_path, "grad_norm_clip = 1.0 by default\n" + "\n".join(f"step {k} loss {3 - 0.1 * k:.2f}" for k in range(5)))
+    assert "grad_norm/pre" not in run.series
+
+
+def test_a_log_that_begins_in_its_warmup_has_no_inverted_rate(tmp_path: Path) -> None:
+    rows = [f"step {300 + 4 * k} loss {0.61 if k < 14 else 'nan'} lr {0.00012 + 0.000004 * k:.6f}" for k in range(20)]
+    assert first_cause(read(tmp_path, "\n".join(rows))) != "lr-inverted"
+
+
+def test_a_validation_loss_that_swings_up_and_down_all_along_is_no_overfitting(tmp_path: Path) -> None:
+    train = [2.1, 1.6, 1.1, 0.9, 0.6, 0.5, 0.4, 0.3, 0.25, 0.3]
+
+    def log(val: list[float]) -> str:
+        return "\n".join(f"epoch {k + 1} train loss: {a:.2f} val_loss: {b:.2f}" for k, (a, b) in enumerate(zip(train, val, strict=True)))
+
+    assert first_cause(read(tmp_path, log([3.1, 0.9, 1.5, 1.9, 0.6, 2.2, 0.2, 1.6, 0.15, 2.6]))) == ""
+    assert first_cause(read(tmp_path, log([2.0, 1.7, 1.4, 1.2, 1.05, 0.96, 0.9, 0.97, 1.1, 1.3]))) == "overfitting"

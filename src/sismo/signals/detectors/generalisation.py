@@ -7,7 +7,7 @@ import numpy as np
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
 from sismo.signals.kind import names, without_vocabulary
-from sismo.signals.levels import end_level, finite, level, noise
+from sismo.signals.levels import end_level, finite, level, noise, wander
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -101,8 +101,9 @@ def _overfit(view: View, enough: float) -> Observation:
     rough = noise(val.values[low:]) / float(val.values[low])
     lasting = int(np.count_nonzero(rest > float(val.values[low]) * (1 + enough / 3))) >= 0.8 * rest.size
     doubt = 1.0 if _train_far_below(view, level(rest[-3:])) else _DOUBT
-    trend = _climbs(val.values[low:], rise) if rest.size < 5 else mann_kendall(val.values[low:][-200:]) > doubt
     lost = level(rest[-3:]) - float(val.values[low])
+    calm = doubt < _DOUBT or lost > 2 * wander(val.values[: low + 1])  # it did not swing as far before, up and down again
+    trend = calm and _climbs(val.values[low:], rise) if rest.size < 5 else mann_kendall(val.values[low:][-200:]) > doubt
     slight = lost < 0.01 * (float(val.values[0]) - float(val.values[low]))  # of what was won
     if slight or rise < max(enough, 2 * rough if rest.size >= 5 else 0.0) or not (lasting and trend):
         return absent(val.channel, rise=rise)

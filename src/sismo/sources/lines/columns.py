@@ -1,4 +1,7 @@
-"""Columns with one space between them, under a heading that begins with the counter: ``# step loss lr`` and ``100 2.31 0.0003``."""
+"""Columns with one space between them, under a heading that begins with the counter: ``# step loss lr`` and ``100 2.31 0.0003``.
+
+Early fastai puts how long the epoch took behind them, ``(00:13)``, in a column that has no name.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,13 @@ from sismo.sources.numbers import number
 
 _BARE = re.compile(r"[A-Za-z][\w./-]*")
 _WORD = re.compile(r"\S+")
+_TOOK = re.compile(r"\((?:\d+:)+\d+\)\s*")
 
 
 def under(line: str, names: Sequence[str]) -> Sequence[Cell]:
     words = [found.span() for found in _WORD.finditer(line)]
+    if len(words) == len(names) + 1 and _TOOK.fullmatch(line, words[-1][0]):
+        words.pop()
     if len(words) != len(names) or any(number(line[start:end]) is None for start, end in words):
         return ()
     return [Cell(name, start, end) for name, (start, end) in zip(names, words, strict=True)]

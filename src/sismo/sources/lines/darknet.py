@@ -10,13 +10,18 @@ from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import NUMBER
 
 _STEP = re.compile(rf"^\s*(\d+):\s*({NUMBER}),\s*({NUMBER}) avg(?: loss)?,\s*({NUMBER}) rate")
+_ROUNDED = re.compile(r"-?0*\.?0*")
+"""A rate that is printed as 0: a burn-in begins at 1e-12 of it, and six decimals are all that is printed."""
 _REGION = re.compile(r"\b(?:Avg )?IOU:\s*-?nan", re.IGNORECASE)
 
 
 def cells(line: str) -> Sequence[Cell]:
     found = _STEP.match(line)
     names = ("iter", "loss", "avg loss ema", "rate")
-    return [cell for group, name in enumerate(names, 1) for cell in group_cell(name, found, group)] if found else ()
+    if found is None:
+        return ()
+    known = names[:-1] if _ROUNDED.fullmatch(found[len(names)]) else names
+    return [cell for group, name in enumerate(known, 1) for cell in group_cell(name, found, group)]
 
 
 def read(line: str, log: TextLog) -> bool:

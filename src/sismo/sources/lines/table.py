@@ -12,6 +12,7 @@ from sismo.sources.numbers import NUMBER, number
 
 _GAP = re.compile(r"\s{2,}|\t")
 _BAR = re.compile(r"\s*\|\s*")
+_WORD = re.compile(r"\S+")
 _NUMBER = re.compile(NUMBER)
 _GROUPED = re.compile(r"[-+]?[\d.]*,[\d.,]*")
 _NO_NAME = re.compile(r"[=:{}\[\];,]|\d\.\d|\s\d+$|^\d|\b(?:nan|inf)\b", re.IGNORECASE)
@@ -21,6 +22,8 @@ _RULE = re.compile(r"^[\s|:+=-]+$")
 def under(line: str, names: Sequence[str]) -> Sequence[Cell]:
     """The numbers of a row; none when hardly any cell is one. "No log" is how Hugging Face prints a missing loss."""
     places = _places(line)
+    if len(places) < len(names) and len(words := [one.span() for one in _WORD.finditer(line)]) == len(names):
+        places = words  # two wide numbers have met
     found: list[Cell] = []
     numbers = 0
     for name, (start, end) in zip(names, places, strict=False):

@@ -1,4 +1,4 @@
-"""TensorFlow's object detection API: ``Step 100 per-step time 0.51s`` and then ``'Loss/total_loss': 1.2,`` one a line."""
+"""TensorFlow's object detection API: ``Step 100 per-step time 0.51s`` and then ``'Loss/total_loss': 1.2,`` one a line, or ``loss=1.2``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from sismo.sources.cells import Cell, Parsed, group_cell
 from sismo.sources.line import Line, TextLog
-from sismo.sources.numbers import number
+from sismo.sources.numbers import NUMBER, number
 
-_HEADER = re.compile(r"\bStep (\d+) per-step time ")
+_HEADER = re.compile(rf"\bStep (\d+) per-step time (?:[\d.]+s(?: loss=({NUMBER}))?)?")
 _METRIC = re.compile(r"""^\W*(?:INFO:tensorflow:)?\W*'([\w/ ]+)':\s*([^,}\s]+)[,}]?\s*$""")
 
 
 def parse(line: str) -> Parsed | None:
     found = _HEADER.search(line)
-    return Parsed(list(group_cell("step", found, 1))) if found else None
+    return Parsed([*group_cell("step", found, 1), *group_cell("loss", found, 2)]) if found else None
 
 
 def settle(row: dict[str, float], _: str, log: TextLog) -> None:
