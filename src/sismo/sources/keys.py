@@ -16,7 +16,7 @@ STEP_KEYS = (
     "step", "global_step", "trainer_global_step", "train_global_step", "current_steps", "current_step", "num_updates", "train_step",
     "iteration", "iter", "iters", "iterations", "n_iter", "num_iter", "it", "optimizer_step", "opt_step", "update", "updates", "steps",
     "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter", "paso", "completed_step",
-    "itn", "total_timesteps", "time_total_timesteps", "timesteps", "time_iterations",
+    "itn", "nupdates", "total_timesteps", "time_total_timesteps", "timesteps", "time_iterations",
 )  # fmt: skip
 """Normalised names of a step counter, best first."""
 BATCH_KEYS = ("batch", "batch_idx", "batch_index", "batch_id", "minibatch", "batches", "i")

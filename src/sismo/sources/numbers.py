@@ -21,17 +21,18 @@ _WORTH = 500
 _NAN = float("nan")
 _INF = float("inf")
 
-# What C, C++, JavaScript, Fortran, MSVC and PaddleOCR (which fills numbers up to eight letters) print where Python prints nan and inf.
+# What C, C++, JavaScript, Fortran, MSVC, tqdm (nan.0) and PaddleOCR (which fills numbers up to eight letters) print where Python
+# prints nan and inf.
 _NAMED = {
     "nan": _NAN, "+nan": _NAN, "-nan": _NAN, "1.#qnan": _NAN, "1.#snan": _NAN, "1.#ind": _NAN,
-    "-1.#ind": _NAN, "-1.#qnan": _NAN, "-1.#snan": _NAN, "nanxxx": _NAN, "infxxx": _INF,
+    "-1.#ind": _NAN, "-1.#qnan": _NAN, "-1.#snan": _NAN, "nanxxx": _NAN, "infxxx": _INF, "nan.0": _NAN, "inf.0": _INF,
     "inf": _INF, "+inf": _INF, "-inf": -_INF, "infinity": _INF, "+infinity": _INF, "-infinity": -_INF,
     "1.#inf": _INF, "-1.#inf": -_INF, "∞": _INF, "+∞": _INF, "-∞": -_INF,
 }  # fmt: skip
 
 NUMBER = (
     r"[-+]?(?:1\.#(?:QNAN|SNAN|IND|INF)\d*|∞|\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
-    r"|(?:[nN][aA][nN]|[iI]nf(?:inity)?|INF|INFINITY)(?:xxx)?\b(?:\(\w+\))?)"
+    r"|(?:[nN][aA][nN]|[iI]nf(?:inity)?|INF|INFINITY)(?:xxx|\.0)?\b(?:\(\w+\))?)"
 )
 """A number inside a line, as a regular expression without groups; thousands commas are inside, units are not."""
 

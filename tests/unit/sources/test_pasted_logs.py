@@ -451,3 +451,38 @@ def test_a_validation_loss_that_swings_up_and_down_all_along_is_no_overfitting(t
 
     assert first_cause(read(tmp_path, log([3.1, 0.9, 1.5, 1.9, 0.6, 2.2, 0.2, 1.6, 0.15, 2.6]))) == ""
     assert first_cause(read(tmp_path, log([2.0, 1.7, 1.4, 1.2, 1.05, 0.96, 0.9, 0.97, 1.1, 1.3]))) == "overfitting"
+
+
+def test_a_warning_of_a_lost_loss_is_no_row_beside_those_of_the_bar(tmp_path: Path) -> None:
+    good = [f"Steps:   1%|  | {k}/900 [00:{k}<10:00,  1.38s/it, loss={0.2 - k / 1000:.4f}, lr=1e-5]\n" for k in range(10, 20)]
+    lost = [
+        "Warning: loss is NaN, skipping this step\n" * 3 + f"Steps:   2%|  | {k}/900 [00:{k}<10:00,  1.38s/it, loss=nan, lr=1e-5]\n"
+        for k in range(20, 26)
+    ]
+    losses = points(read(tmp_path, "".join(good + lost)), "loss/train")
+    assert (len(losses), losses[10]) == (16, 0.19)
+    assert math.isnan(losses[20])
+
+
+def test_the_nan_that_a_bar_writes_as_a_fraction_is_read(tmp_path: Path) -> None:
+    lines = [
+        f"Epoch 0:  {k}%| | {k}/99 [00:{k}<01:39, 24.37it/s, v_num=0, train_loss_step={'nan.0' if k > 15 else '5.1'}]\n"
+        for k in range(10, 20)
+    ]
+    assert math.isnan(points(read(tmp_path, "".join(lines)), "loss/train")[19])
+
+
+def test_the_updates_of_flashlight_are_steps(tmp_path: Path) -> None:
+    lines = [
+        f"Train.cpp:704] epoch:        3 | nupdates:        {k}000 | lr: 0.3{k} | loss:   23.9{k} | train-TER: 69.89\n" for k in range(1, 5)
+    ]
+    assert list(points(read(tmp_path, "".join(lines)), "loss/train")) == [1000, 2000, 3000, 4000]
+
+
+def test_a_rate_that_stands_in_the_first_hundredth_of_a_cosine_is_no_fault(tmp_path: Path) -> None:
+    def log(total: int) -> str:
+        rows = [f" iteration {10000 + 100 * k:8d}/ {total} | learning rate 1.500E-04 | lm loss {3.1 - 0.01 * k:.6E} |\n" for k in range(40)]
+        return "".join(["pretrain_gpt2.py \\\n", "    --lr-decay-style cosine \\\n", *rows])
+
+    assert first_cause(read(tmp_path, log(1000000))) == ""
+    assert first_cause(read(tmp_path, log(16000))) == "scheduler-never-stepped"

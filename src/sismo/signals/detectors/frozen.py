@@ -6,7 +6,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
 from sismo.signals.levels import level
-from sismo.signals.numerals import digits
+from sismo.signals.numerals import decimals, digits
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -14,6 +14,10 @@ _ROWS, _BEFORE = 10, 5
 """Rows of one value to the end of the log, and rows before them that moved."""
 _MOVED = 0.01
 """Share of its level that the loss moved by from row to row: then batches differ, and no two have the same loss by chance."""
+_MANY, _CELLS = 30, 100
+"""Rows that losses which come again are looked for in, and printable values for each that came, so that they did not meet by chance."""
+_AGAIN = 0.75
+"""Share of the rows whose loss is in both halves of the log: of batches that are drawn at random, some do not come twice."""
 _FEW = 5
 """Rows of gradients of exactly 0 from which on they are no accident."""
 
@@ -35,6 +39,32 @@ def _freezes(view: View) -> Observation:
     stopped = lr is not None and not bool(np.any(lr.values[lr.steps >= int(loss.steps[start])]))
     found = present(int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, value=last, rows=values.size - start)
     return found if restless and not stopped and view.header.objective is None else absent(LOSS_TRAIN)
+
+
+def _come_again(view: View) -> Observation:
+    """A few losses come again and again to the last digit, early and late: the same batches, and the same weights.
+
+    Of as many digits as are printed, next to no two would be the same by chance. Losses that lie on a grid are counts, and say nothing.
+    """
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or len(loss) < _MANY:
+        return unknown(LOSS_TRAIN)
+    distinct = np.unique(loss.values)
+    half = len(loss) // 2
+    if view.header.objective is not None or not 2 < distinct.size <= len(loss) / 4 or _on_a_grid(distinct):
+        return absent(LOSS_TRAIN)
+    unit = 10.0 ** -max(decimals(value) for value in distinct.tolist())
+    by_chance = float(np.ptp(distinct)) < _CELLS * distinct.size * unit
+    both = np.intersect1d(loss.values[:half], loss.values[half:])
+    again = float(np.mean(np.isin(loss.values, both)))
+    found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, count=int(distinct.size), rows=len(loss))
+    return found if again >= _AGAIN and not by_chance else absent(LOSS_TRAIN)
+
+
+def _on_a_grid(distinct: np.ndarray) -> bool:
+    """Whether all gaps are multiples of the smallest one."""
+    gaps = np.diff(distinct) / float(np.diff(distinct).min())
+    return bool(np.all(np.abs(gaps - np.round(gaps)) < 0.02))
 
 
 def _gradient(view: View) -> Observation | None:
@@ -76,6 +106,7 @@ def _reaches_nothing(view: View) -> Observation:
 
 DETECTORS = (
     Detector("loss-freezes", (LOSS_TRAIN,), _freezes, "from step {start} on the loss is {value:.6g} on every row ({rows} of them), to the last digit, where it moved from row to row before: the output no longer depends on the batch", "the loss does not freeze at one number", live=True),
+    Detector("losses-come-again", (LOSS_TRAIN,), _come_again, "{rows} rows have {count} different losses, which come again to the last digit from the first half of the log to the second: the same batches, and the same weights", "no losses come again to the last digit"),
     Detector("rewards-all-equal", (GRAD_NORM_PRE, "metric"), _no_advantage, "all answers of a group get the same reward and the gradient is exactly 0, on all {rows} rows", "rewards differ within a group, or there is a gradient", "log the spread of the rewards in a group"),
     Detector("gradient-zero-though-rewards-differ", (GRAD_NORM_PRE, "metric"), _reaches_nothing, "the gradient is exactly 0 on all {rows} rows although the rewards of a group differ", "there is a gradient, or no reward differs", "log the spread of the rewards in a group"),
 )  # fmt: skip

@@ -288,6 +288,9 @@ def _constant_against_config(view: View, schedule: Schedule) -> Observation:
     meant = configured.lower() in ("constant", "none", "fixed")
     if meant or view.rows(LR) < 10:
         return absent(LR)
+    total = view.header.total_steps
+    if total is not None and view.header.step_unit == "step" and view.last_step - _first_step(view) < _SEEN * total:
+        return unknown("a tenth of the run")
     if schedule.constant:
         return present(_first_step(view), channel=LR, configured=configured, lr=schedule.first)
     start = _stands_at_peak(view, schedule)
@@ -296,6 +299,8 @@ def _constant_against_config(view: View, schedule: Schedule) -> Observation:
     return present(start, channel=LR, configured=configured, lr=schedule.peak)
 
 
+_SEEN = 0.1
+"""Share of a run in which a cosine comes down by 2 %: in less, a rate of three printed digits may stand."""
 _MOVES_ON = ("cosine", "linear", "polynomial", "inverse")
 """Words in the names of schedules that come down from the first step after the warmup on."""
 _WARM = 0.25

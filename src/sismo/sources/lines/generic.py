@@ -17,6 +17,8 @@ _AXES = _COUNTERS | {"batch"}
 _HEADING = re.compile(r"^\W*epoch[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
 _EPOCH, _WEAK, _BESIDE = "epoch", "weak", "beside"
 _CODE_START = re.compile(r"\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)")
+_SAID = re.compile(r"\bloss is (?:nan|inf)\w*\b.*(?:skip|stop|exit|abort)|(?:warning|error)\b.*\bloss is (?:nan|inf)", re.IGNORECASE)
+"""A sentence about the loss that was computed last, which stands in a row of its own: evidence, and no other row."""
 _CODE_SIGN = re.compile(r"(?<!=)==(?![=>])|\+=| = torch|\(self")
 ONE_OFF_ROWS = 5
 """With this many loss rows in the log, a sentence that has a loss once and no step is no measurement of the curve."""
@@ -41,6 +43,8 @@ def parse(line: str) -> Parsed | None:
         return None
     found = pair_cells(line)
     roles = {meaning(cell.key).role for cell in found}
+    if roles & _LOSSES and _SAID.search(line):
+        return None
     if roles & _LOSSES:
         return Parsed(found, "val" if "val" in roles else "train")
     if "weak" in roles and roles & _AXES:

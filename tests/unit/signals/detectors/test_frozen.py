@@ -11,6 +11,7 @@ from sismo.signals.types import State
 
 MOVING = level(12, 11.5, 0.7)
 FROZEN = np.concatenate([MOVING, [48.31], np.full(15, 0.4372)])
+AGAIN = np.random.default_rng(5).choice([2.4113, 2.6071, 1.9832, 2.2209, 2.8417, 2.0555, 2.3398], 64)
 NO_GRADIENT, SPREAD = np.zeros(8), np.full(8, 0.13)
 
 
@@ -21,6 +22,7 @@ def rewarded(norm: np.ndarray, spread: np.ndarray | None) -> object:
 
 TRIOS = {
     "loss-freezes": Trio(run(loss=FROZEN), run(loss=np.concatenate([MOVING, level(16, 0.4, 0.03)])), run(loss=MOVING[:4])),
+    "losses-come-again": Trio(run(loss=AGAIN), run(loss=np.round(AGAIN * 8) / 8), run(loss=AGAIN[:20])),
     "rewards-all-equal": Trio(rewarded(NO_GRADIENT, np.zeros(8)), rewarded(NO_GRADIENT, SPREAD), rewarded(NO_GRADIENT, None)),
     "gradient-zero-though-rewards-differ": Trio(
         rewarded(NO_GRADIENT, SPREAD), rewarded(np.full(8, 0.2), SPREAD), rewarded(NO_GRADIENT, None)
@@ -49,6 +51,15 @@ def test_a_descent_that_ends_at_the_last_digit_is_at_rest_and_not_frozen() -> No
 def test_a_loss_that_stands_while_the_lr_is_zero_is_not_frozen() -> None:
     lr = np.where(np.arange(FROZEN.size) < 12, 1e-3, 0.0)
     assert look(run(loss=FROZEN, lr=lr), "loss-freezes").state is State.ABSENT
+
+
+def test_losses_that_come_again_to_the_last_digit_are_those_of_weights_that_stand() -> None:
+    assert names(run(loss=AGAIN))[0] == "update-changes-nothing"
+
+
+def test_two_classes_of_losses_of_two_digits_come_again_by_chance() -> None:
+    coarse = np.round(level(64, 0.3, 0.03), 2)
+    assert look(run(loss=coarse), "losses-come-again").state is State.ABSENT
 
 
 def test_answers_that_all_get_the_same_reward_leave_nothing_to_learn_from() -> None:
