@@ -25,14 +25,7 @@ _RECOVER = Threshold(
 _RECOVER_STEPS = Threshold("spike-recover-steps", 50, 50, "step", "stability tree, S2.Q2", "Steps that a spike has to recover in.")
 _PROMINENCE = Threshold("spike-prominence", 2, 0, "×", "heavy-tailed healthy losses have neighbours of the same height", "How far a spike must stand above the other excursions of its run.")  # fmt: skip
 _NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; measured: a realistic tail batch gives 3.1 to 3.8, healthy at most 2.4", "Gradient norm at a spike over its moving mean.")  # fmt: skip
-_LR_JUMP = Threshold(
-    "lr-jump",
-    0.05,
-    0.0,
-    "share",
-    "measured: one-step change over 5 %",
-    "One-row change of the LR, off its schedule, that counts as a jump.",
-)
+_LR_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "measured: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")  # fmt: skip
 _AGAIN = 6
 """Climbs in a window from which on a height is nothing new; of spikes that crowd before a divergence there are fewer."""
 _PROMPT = 20
