@@ -50,8 +50,9 @@ def each() -> pytest.MarkDecorator:
 
 
 IMPLIED = {
-    "loss-nonfinite": r"loss-(nonfinite|lost)-.*|loss-inf-first|only-loss-.*|calm-before-nonfinite|(loss|norm)-runup|origin-is-.*",
-    "origin-found": r"origin-is-.*",
+    "loss-nonfinite": r"loss-(nonfinite|lost)-.*|loss-inf-first|only-loss-.*|calm-before-nonfinite|abrupt-.*|gradient-lost-.*|"
+    r"(loss|norm)-runup|origin-.*",
+    "origin-found": r"origin-is-.*|gradient-lost-on-the-way-back",
     "resumed": r".*-(at|after)-resume",
     "heads-dead": "most-heads-dead",
     "loss-spike": r"spike-(recovers|persists|is-large)|norm-at-spike|lr-jump-at-spike",
@@ -160,9 +161,10 @@ def test_its_evidence_names_it(cause: Cause) -> None:
 
 @each()
 def test_without_any_of_its_needs_it_is_not_named(cause: Cause) -> None:
-    rest = [weight.signal for weight in cause.supports]
+    rest = [weight.signal for weight in cause.supports if weight.signal not in cause.proofs]
+    signs = [name for name in cause.needs_any if name not in cause.proofs]
     for missing in cause.needs:
-        others = [name for name in (*cause.needs, *cause.needs_any, *rest) if name != missing]
+        others = [name for name in (*cause.needs, *signs, *rest) if name != missing]
         if missing not in _implied(others):
             assert cause.id not in named(*others), missing
     others = [name for name in (*cause.needs, *rest) if name not in cause.needs_any]
@@ -172,15 +174,29 @@ def test_without_any_of_its_needs_it_is_not_named(cause: Cause) -> None:
 
 @each()
 def test_what_rules_it_out_rules_it_out(cause: Cause) -> None:
+    signs = [name for name in least_evidence(cause) if name not in cause.proofs]
     for veto in cause.vetoes:
-        assert cause.id not in named(*least_evidence(cause), veto), veto
+        assert cause.id not in named(*signs, veto), veto
+
+
+@pytest.mark.parametrize("cause", [cause for cause in CAUSES.values() if cause.proofs], ids=lambda cause: cause.id)
+def test_a_proof_names_it_by_itself_and_only_another_probe_takes_it_back(cause: Cause) -> None:
+    assert set(cause.proofs) <= {*cause.needs, *cause.needs_any, *(weight.signal for weight in cause.supports)}
+    for proof in cause.proofs:
+        assert cause.id in named(proof)
+        for veto in cause.vetoes:
+            assert cause.id in named(proof, veto), veto
+            seen = made(proof, veto)
+            seen[veto] = seen[veto]._replace(numbers={"probe": None})
+            assert cause.id not in [finding.cause.id for finding in walk(seen).findings], veto
 
 
 @each()
 def test_what_speaks_against_it_lowers_it_and_is_shown(cause: Cause) -> None:
+    signs = [name for name in (*cause.needs, *cause.needs_any) if name not in cause.proofs]
     for weight in cause.against:
-        with_it = {f.cause.id: f for f in walk(made(*cause.needs, *cause.needs_any, weight.signal)).findings}.get(cause.id)
-        without = {f.cause.id: f for f in walk(made(*cause.needs, *cause.needs_any)).findings}.get(cause.id)
+        with_it = {f.cause.id: f for f in walk(made(*signs, weight.signal)).findings}.get(cause.id)
+        without = {f.cause.id: f for f in walk(made(*signs)).findings}.get(cause.id)
         if without is None:
             continue
         assert with_it is None or with_it.confidence < without.confidence or without.confidence == 0.95

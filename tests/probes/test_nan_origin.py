@@ -271,3 +271,36 @@ def test_a_loss_scale_too_large_for_the_gradients() -> None:
 
 def test_the_public_name() -> None:
     assert sismo.nan_origin is nan_origin
+
+
+def of(value: Callable[[Tensor], Tensor]) -> dict[str, object]:
+    """What the probe says of a loss that is made of the outputs of a layer, all of them 0."""
+    layer = nn.Linear(4, 3)
+    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    found = nan_origin(layer, torch.randn(5, 4), lambda model, batch: value(model(batch)))
+    return dict(found.report().data)
+
+
+ROOTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sqrt": lambda y: y.square().sum(-1).sqrt().mean(),
+    "pow": lambda y: (y.square().sum(-1) ** 0.5).mean(),
+    "acos": lambda y: (1 - y).acos().mean(),
+}
+
+
+@pytest.mark.parametrize("op", ROOTS)
+def test_a_derivative_that_is_infinite_at_the_edge_is_told_by_its_operation(op: str) -> None:
+    said = of(ROOTS[op])
+    assert (said["op"], said["operation"], said["phase"], said["where"], said["what"]) == ("backward", op, "backward", op, "operation")
+
+
+def test_a_division_whose_gradient_is_lost_is_no_root() -> None:
+    said = of(lambda y: torch.where(y.sum(-1) > 0, 1 / y.sum(-1), torch.zeros(5)).mean())
+    assert (said["op"], said["phase"]) == ("other-backward", "backward")
+
+
+def test_a_mean_over_nothing_is_told_from_other_divisions() -> None:
+    assert of(lambda y: y[:0].mean())["over"] == "nothing"
+    assert of(lambda y: nn.functional.cross_entropy(y, torch.full((5,), -100)))["over"] == "nothing"
+    assert of(lambda y: (1 / y).mean())["over"] == "something"

@@ -76,6 +76,9 @@ class Origin:
         if self.kind is not None:
             data |= {"op": _family(self), "where": self.where, "kind": self.kind.value, "phase": self.phase, "module": self.module}
             data["operation"] = self.op
+            made = self.kind in (Kind.FORWARD, Kind.LOSS, Kind.BACKWARD)
+            data["what"] = "operation" if made else "tensor"
+            data["over"] = "nothing" if self.op in _MEANS and self.kind is not Kind.BACKWARD else "something"
         data["inputs"] = "bad" if self.kind is Kind.BAD_INPUT else "finite"
         columns = (word("phase"), word("module"), word("operation"), word("shape"), word("dtype"), word("range"), word("finite"))
         return ProbeReport("nan", self.found, _verdict(self), data, columns, tuple(_rows(self.trail)), tuple(_details(self)))
@@ -83,6 +86,10 @@ class Origin:
 
 _LOGS = ("log", "log2", "log10", "log1p", "xlogy")
 _DIVISIONS = ("div", "reciprocal", "mean", "nll_loss", "rsqrt")
+_MEANS = ("mean", "nanmean", "nll_loss")
+"""Operations that divide by how many numbers there are: not finite with finite inputs only where there is none."""
+_ROOTS = ("sqrt", "rsqrt", "pow", "norm", "linalg_vector_norm", "cdist", "std", "std_mean", "acos", "asin", "acosh")
+"""Operations whose derivative is infinite at the end of where they are defined, where they themselves are finite."""
 
 
 def _family(origin: Origin) -> str:
@@ -94,7 +101,7 @@ def _family(origin: Origin) -> str:
     if origin.overflow:
         return "half-overflow"
     if origin.kind is Kind.BACKWARD:
-        return "embedding-gradient" if origin.op == "embedding" else "backward"
+        return "embedding-gradient" if origin.op == "embedding" else "backward" if origin.op in _ROOTS else "other-backward"
     if origin.kind is Kind.OPTIMIZER:
         return "optimizer"
     if origin.op in _LOGS:

@@ -60,6 +60,11 @@ class Observation(NamedTuple):
     signal: str = ""
 
     @property
+    def by_probe(self) -> bool:
+        """Whether an experiment says so, and not what was logged."""
+        return "probe" in self.numbers
+
+    @property
     def denies(self) -> bool:
         """Whether an experiment has looked for it and never found any."""
         return self.state is State.ABSENT and self.numbers.get("denies") is True

@@ -86,6 +86,8 @@ class Cause(NamedTuple):
         first_action: what to do first. fixes: what else helps. confirm: how to make sure. counter: what would have spoken against it.
         source: where the rule comes from.
         needs: signals that must all be present. needs_any: of these at least one must be.
+        proofs: of the signals that count for it, those of probes that name it by themselves: needs, and what was logged against it, do not
+            count then.
         base: confidence with just that. supports, against: what moves it when present. vetoes: signals that rule it out when present.
         denials: signals of probes, and how much it counts against it that the probe has looked and found none of it.
         otherwise: what to do first once its probe has denied it and other evidence still names it; empty where that stays the same.
@@ -106,6 +108,7 @@ class Cause(NamedTuple):
     fixes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     needs_any: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()
     base: float = 0.5
     supports: tuple[Weight, ...] = ()
     against: tuple[Weight, ...] = ()

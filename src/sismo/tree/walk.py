@@ -104,14 +104,17 @@ def _judge(cause: Cause, observations: Mapping[str, Observation]) -> Finding | N
     def seen(signals: Iterable[str], state: State) -> tuple[Observation, ...]:
         return tuple(observations[signal] for signal in signals if observations[signal].state is state)
 
+    proved = seen(cause.proofs, State.PRESENT)
     needed = seen(cause.needs, State.PRESENT)
     alternatives = seen(cause.needs_any, State.PRESENT)
-    if len(needed) < len(cause.needs) or (cause.needs_any and not alternatives) or seen(cause.vetoes, State.PRESENT):
+    ruled_out = [veto for veto in seen(cause.vetoes, State.PRESENT) if not proved or veto.by_probe]
+    if ruled_out or not (proved or (len(needed) == len(cause.needs) and (alternatives or not cause.needs_any))):
         return None
     helping = [weight for weight in cause.supports if observations[weight.signal].state is State.PRESENT]
     denied = [weight for weight in cause.denials if observations[weight.signal].denies]
-    hurting = [*denied, *(weight for weight in cause.against if observations[weight.signal].state is State.PRESENT)]
-    core = [*needed, *alternatives]
+    speaking = [weight for weight in cause.against if observations[weight.signal].state is State.PRESENT]
+    hurting = [*denied, *(weight for weight in speaking if not proved or observations[weight.signal].by_probe)]
+    core = [*proved, *needed, *alternatives]
     clarity = min((observation.strength for observation in core), default=1.0)
     gained = sum(weight.weight * observations[weight.signal].strength for weight in helping)
     lost = sum(weight.weight for weight in hurting)

@@ -204,6 +204,25 @@ def _lost_first(view: View) -> Observation:
     return present(int(norm.steps[bad[0]]), channel=GRAD_NORM_PRE) if bad.size and bad[0] < 5 else absent(GRAD_NORM_PRE)
 
 
+def _lost_under_a_finite_loss(view: View) -> Observation:
+    """The gradient of the first step is not finite and its loss is, in a wide dtype: what is lost is lost on the way back.
+
+    In half precision it would be an overflow of the scaled loss, for which a scaler leaves the step out.
+    """
+    norm, loss = view.series(GRAD_NORM_PRE), view.series(LOSS_TRAIN)
+    if norm is None or loss is None or not len(norm):
+        return unknown(GRAD_NORM_PRE if loss is not None else LOSS_TRAIN)
+    step = int(norm.steps[0])
+    sound = loss.at(step)
+    if step > 1 or np.isfinite(norm.values[0]) or sound is None or not np.isfinite(sound):
+        return absent(GRAD_NORM_PRE)
+    if view.header.dtype is None:
+        return unknown("the run's dtype")
+    wide = view.header.dtype != "fp16" and view.scale() is None
+    lost = not np.isfinite(loss.values[loss.steps > step][:1]).any()
+    return present(step, channel=GRAD_NORM_PRE, loss=sound) if wide and lost else absent(GRAD_NORM_PRE)
+
+
 def _boxes(view: View) -> Observation:
     terms = {series.channel.partition("/")[2].lower() for series in [*view.family("loss_term"), *view.family("loss_term_val")]}
     return present() if any(word in term for term in terms for word in ("box", "dfl", "obj", "iou", "rpn")) else absent("loss_term")
@@ -228,6 +247,7 @@ DETECTORS = (
     Detector("language-loss-near-zero", (LOSS_TRAIN, "epoch"), _language_near_zero, "a language model goes from {first:.3g} to {last:.3g} nats, under what text allows", "no language model with a loss near 0"),
     Detector("language-train-and-val-near-zero", (LOSS_TRAIN, LOSS_VAL), _language_both, "a language model's training and validation loss are both near 0 ({train:.3g} and {val:.3g})", "no language model with both losses near 0"),
     Detector("lost-in-first-steps", (GRAD_NORM_PRE,), _lost_first, "the norm is lost within the first rows (step {start})", "the norm is not lost in the first rows"),
+    Detector("gradient-lost-at-first-step", (GRAD_NORM_PRE, LOSS_TRAIN, "header.dtype"), _lost_under_a_finite_loss, "the very first gradient is not finite, and its loss is ({loss:.4g}): it is lost on the way back", "the first gradient is finite, or its loss is not", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
     Detector("eval-of-boxes", ("loss_term",), _boxes, "the loss is that of a detector (boxes)", "not the loss of a detector"),
     Detector("batch-of-one", ("header.config",), _single_examples, "batches hold {size:.0f} example", "batches hold {size:.0f} {size:example|examples}", "say the batch size in manifest.json"),
 )  # fmt: skip

@@ -130,6 +130,15 @@ def _calm(view: View) -> Observation:
     return present(step, strength=1.0 if rows >= 20 else 0.85, channel=LOSS_TRAIN, rows=rows)
 
 
+def _abrupt(view: View) -> Observation:
+    """The loss is lost for good, and nothing grew before."""
+    calm, loss = _calm(view), view.series(LOSS_TRAIN)
+    at = failure(loss.values) if loss is not None else None
+    if calm.start is None or loss is None or at is None:
+        return calm if at is not None or loss is None else absent(LOSS_TRAIN)
+    return calm if bool(np.all(~np.isfinite(loss.values[at:]))) else absent(LOSS_TRAIN)
+
+
 def _unseen(strength: float, seen: Callable[[View, int], bool]) -> Callable[[View], Observation]:
     """An abrupt NaN to the end of a log that says nothing of what else may have made it, and no probe does either."""
 
@@ -193,6 +202,7 @@ DETECTORS = (
         thresholds=(_NORM_GROWTH, _LOSS_GROWTH),
         live=True,
     ),
+    Detector("abrupt-and-forever", (LOSS_TRAIN, GRAD_NORM_PRE), _abrupt, "the loss is lost for good at step {start}, and nothing grew in the {rows} rows before", "the loss is not lost at once and for good", thresholds=(_NORM_GROWTH, _LOSS_GROWTH)),
     Detector("abrupt-nan-inputs-unseen", (LOSS_TRAIN,), _unseen(0.74, _logged("batch/nonfinite")), "the loss turns NaN at step {start} for good, and the log does not say whether the batch was finite", "the batches were checked, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
     Detector("abrupt-nan-weights-unseen", (LOSS_TRAIN,), _unseen(0.95, _weights_seen), "the loss turns NaN at step {start} for good, and the log does not say whether the weights were finite", "the weights were watched, or no loss turns NaN without warning", "record the run with sismo.Recorder"),
     Detector("abrupt-nan-dtype-unseen", (LOSS_TRAIN, "header.dtype"), _dtype_unseen, "the loss turns NaN at step {start} for good, and the log does not say whether the run is in fp16", "the dtype is known, or no loss turns NaN without warning", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),

@@ -24,7 +24,7 @@ CAUSES = (
         against=(Weight("resumed", 0.1),),
         vetoes=("train-multiple-of-val", "loss-may-rise-by-design", "first-norm-usual"),
         denials=(Weight("initialisation-large", 0.2),),
-        explains=("head-biased", "exploding-gradients", "log-of-zero", "sqrt-at-zero", "lr-too-high", "dead-units", "dead-heads", "attention-logit-growth", "missing-warmup", "nan-hidden-by-logger", "fp16-overflow", "long-tail-batch", "loss-scale-collapse"),
+        explains=("head-biased", "exploding-gradients", "log-of-zero", "sqrt-at-zero", "nonfinite-operation", "lr-too-high", "dead-units", "dead-heads", "attention-logit-growth", "missing-warmup", "nan-hidden-by-logger", "fp16-overflow", "long-tail-batch", "loss-scale-collapse"),
         twins=("head-biased",),
         decider="Print the mean absolute activation per layer at step 0: all layers large is the initialisation, only the logits is the head.",
     ),

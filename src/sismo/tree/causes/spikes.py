@@ -98,7 +98,7 @@ CAUSES = (
         supports=(Weight("replay-blames-learning-rate", 0.4), Weight("spikes-grow-with-lr", 0.1), Weight("runup-as-lr-rises", 0.15), Weight("val-explodes-at-lr-peak", 0.1), Weight("loss-ends-above-start", 0.15), Weight("val-explodes-as-lr-rises", 0.15), Weight("update-too-large", 0.2), Weight("updates-of-a-tenth", 0.15), Weight("best-before-lr-peak", 0.15), Weight("adam-lags", 0.15), Weight("lr-rises-with-loss", 0.05), Weight("norm-runup", 0.05)),
         against=(Weight("val-still-improves", 0.1), Weight("replay-blames-data", 0.3), Weight("replay-blames-state", 0.3), Weight("replay-blames-structure", 0.3)),
         vetoes=("lr-tiny", "lr-under-any-recipe", "lr-all-zero", "loss-scale-collapsed", "first-loss-over-guess", "matrix-jumps", "decay-outruns-learning", "reinforcement"),
-        explains=("silent-divergence", "long-tail-batch", "optimizer-state-corrupted", "labels-corrupted", "eval-nonfinite", "term-imbalance", "dead-units", "dead-heads", "attention-logit-growth", "vanishing-gradients", "plateau", "no-learning"),
+        explains=("silent-divergence", "long-tail-batch", "optimizer-state-corrupted", "labels-corrupted", "nonfinite-operation", "eval-nonfinite", "term-imbalance", "dead-units", "dead-heads", "attention-logit-growth", "vanishing-gradients", "plateau", "no-learning"),
         twins=("exploding-gradients",),
         decider="Replay from the checkpoint before with LR / 10.",
     ),

@@ -10,7 +10,7 @@ _S = "S1 Non-finite loss"
 _CAUSES = (
     "log-of-zero", "zero-over-zero", "sqrt-at-zero", "all-keys-masked", "nonfinite-input", "nonfinite-weight", "exploding-gradients",
     "embedding-gradient-infinite", "label-out-of-range", "loss-term-unbounded", "inf-into-optimizer", "batch-norm-batch-1", "batch-too-small",
-    "rank-nonfinite", "hardware-fault", "lr-too-high", "resume-lost-optimizer", "fp16-overflow", "term-imbalance",
+    "nonfinite-operation", "rank-nonfinite", "hardware-fault", "lr-too-high", "resume-lost-optimizer", "fp16-overflow", "term-imbalance",
     "lost-before-log",
 )  # fmt: skip
 
@@ -70,7 +70,7 @@ NODES = (
         asks="Does the log hide a NaN, tell of one in words, or stand at exactly 0?",
         why="Some loggers filter NaN away: the norm is NaN while the loss looks fine, repeats itself, or reads 0.0.",
         signals=("zero-loss-norm-nan", "norm-nan-loss-finite", "loss-repeated-at-nan-norm", "loss-exactly-zero", "loss-zero-later", "note-loss-ends-early", "warned-of-nonfinite-loss", "warned-of-ctc"),
-        yes=("nan-hidden-by-logger", "loss-stops-being-logged", "nonfinite-loss-in-words", "ctc-target-too-long", "log-of-zero", "sqrt-at-zero", "communication-corruption", "all-labels-masked", "tokenization-mismatch", "degenerate-targets", "exploding-gradients", "batch-too-small", "S1.Q6"),
+        yes=("nan-hidden-by-logger", "loss-stops-being-logged", "nonfinite-loss-in-words", "ctc-target-too-long", "log-of-zero", "sqrt-at-zero", "nonfinite-operation", "communication-corruption", "all-labels-masked", "tokenization-mismatch", "degenerate-targets", "exploding-gradients", "batch-too-small", "S1.Q6"),
         no=("S1.Q6",),
         unknown=("S1.Q6", "all-labels-masked", "nan-hidden-by-logger", "tokenization-mismatch", "label-out-of-range"),
         confused_with="An on-policy RL loss, which is 0 by definition while its gradient is not.",

@@ -36,6 +36,15 @@ REMEDIES = (
         lesson="A root, a norm or a std is finite at 0 and its derivative is not: test the backward pass at 0 as well.",
     ),
     Remedy(
+        cause="nonfinite-operation",
+        kind=Kind.CODE,
+        code="x / d.clamp(min=1e-6); x.clamp(max=80.0).exp(); x.clamp(-1 + 1e-6, 1 - 1e-6).acos()  # whichever it is",
+        probe="nan",
+        expect="The step at which the loss was lost is finite from the inputs to the update.",
+        within=50,
+        lesson="Every operation that is not defined for all numbers gets its argument bounded where it is written.",
+    ),
+    Remedy(
         cause="all-keys-masked",
         kind=Kind.CODE,
         code="mask = mask | torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)  # True = may attend",

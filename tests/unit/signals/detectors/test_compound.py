@@ -50,6 +50,11 @@ TRIOS = {
     ),
     "lost-in-first-steps": Trio(run(norm=with_at(NORM, 2, NAN)), run(norm=with_at(NORM, 9, NAN)), run(loss=CALM)),
     "eval-of-boxes": Trio(run(more={"loss_term/box_loss": CALM}), run(more={"loss_term/kl": CALM}), None),
+    "gradient-lost-at-first-step": Trio(
+        run(loss=with_at(np.full(40, NAN), 0, 2.0), norm=np.full(40, NAN), dtype="fp32"),
+        run(loss=CALM, norm=with_at(NORM, 0, NAN), dtype="fp32"),
+        run(loss=with_at(np.full(40, NAN), 0, 2.0), norm=np.full(40, NAN)),
+    ),
     "batch-of-one": Trio(run(config={"batch_size": 1}), run(config={"batch_size": 8}), run()),
 }
 

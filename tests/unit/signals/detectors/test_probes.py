@@ -59,6 +59,9 @@ TRIOS = {
             "update": "optimizer",
         }.items()
     },
+    "origin-is-operation": Trio(probe(what="operation", where="exp"), probe(what="tensor"), EMPTY),
+    "origin-is-empty-mean": Trio(probe(over="nothing", where="mean"), probe(over="something"), EMPTY),
+    "gradient-lost-on-the-way-back": Trio(probe(phase="backward", where="div"), probe(phase="loss"), EMPTY),
     "inputs-proved-finite": Trio(probe(inputs="finite"), probe(inputs="bad"), EMPTY),
     "fix-failed": Trio(probe(fix="failed"), probe(fix="held"), EMPTY),
 }
@@ -119,6 +122,59 @@ def test_a_step_that_only_the_run_lost_proves_no_machine() -> None:
     parted = run(loss=falling(300), events=[event(200, "probe", probe="replay", replay="parted")])
     cause = next(one for one in diagnose(parted).causes if one.id == "hardware-fault")
     assert "proved" not in str(cause.confirm)
+
+
+# The first step
+
+
+def lost_at_once(*events: Event, finite: int = 0, **header: object) -> Run:
+    """A run that is lost for good after so many finite steps, of which the last may have a lost gradient."""
+    loss, norm = np.full(60, np.nan), np.full(60, np.nan)
+    loss[:finite], norm[: max(0, finite - 1)] = 2.0, 1.0
+    return run(loss=loss, norm=norm, **({"dtype": "fp32"} | header), events=events)
+
+
+ORIGINS = {
+    "log-of-zero": {"op": "log", "kind": "loss", "where": "log"},
+    "sqrt-at-zero": {"op": "backward", "kind": "backward", "phase": "backward", "where": "sqrt"},
+    "all-keys-masked": {"op": "attention", "kind": "forward", "where": "blocks.0: softmax", "module": "blocks.0"},
+    "nonfinite-input": {"op": "input", "kind": "bad-input", "where": "images", "inputs": "bad"},
+    "nonfinite-weight": {"op": "weight", "kind": "bad-weight", "where": "head.weight"},
+    "zero-over-zero": {"op": "div", "kind": "loss", "where": "nll_loss", "over": "nothing"},
+    "nonfinite-operation": {"op": "exp", "kind": "forward", "where": "blocks.1: exp", "module": "blocks.1", "what": "operation"},
+}
+"""A cause and what the NaN probe says where it is the one."""
+
+
+@pytest.mark.parametrize("finite", [0, 1, 30])
+@pytest.mark.parametrize("cause", ORIGINS)
+def test_an_origin_that_a_probe_found_is_named_from_whatever_step_it_is_lost(cause: str, finite: int) -> None:
+    found = diagnose(lost_at_once(Event(finite, "probe", {"probe": "nan", "origin": "found", **ORIGINS[cause]}), finite=finite))
+    assert found.causes[0].id == cause
+    assert found.causes[0].confidence >= 0.75
+    assert not found.causes[0].twins
+    assert any(
+        str(ORIGINS[cause]["where"]).rpartition(": ")[2] in str(one.text) or "log" in str(one.text) for one in found.causes[0].evidence
+    )
+
+
+def test_an_operation_that_overflows_after_growth_is_a_consequence_of_the_growth() -> None:
+    norm = np.where(np.arange(300) < 250, 1.0, 1.4 ** (np.arange(300) - 249.0))
+    loss = np.where(np.arange(300) < 270, falling(300), np.nan)
+    origin = Event(270, "probe", {"probe": "nan", "origin": "found", **ORIGINS["nonfinite-operation"]})
+    found = diagnose(run(loss=loss, norm=np.where(np.arange(300) < 270, norm, np.nan), dtype="fp32", events=[origin]))
+    assert found.causes[0].id == "exploding-gradients"
+    assert {one.id: one.consequence_of for one in found.causes}["nonfinite-operation"] == "exploding-gradients"
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_a_first_gradient_that_is_lost_under_a_finite_loss_is_a_derivative(dtype: str) -> None:
+    assert names(lost_at_once(finite=1, dtype=dtype))[0] == "sqrt-at-zero"
+
+
+def test_a_first_gradient_that_is_lost_in_half_precision_is_no_derivative() -> None:
+    assert "sqrt-at-zero" not in names(lost_at_once(finite=1, dtype="fp16"))
+    assert "sqrt-at-zero" not in names(lost_at_once(finite=0))
 
 
 # A probe that has looked and found nothing

@@ -22,6 +22,7 @@ TRIOS = {
     "norm-runup": Trio(run(loss=LOST, norm=NORM_GROWS), run(loss=LOST, norm=NORM), run(loss=LOST)),
     "loss-runup": Trio(run(loss=GROWS), run(loss=LOST), run(loss=with_at(np.full(3, NAN), 0, 2.0))),
     "calm-before-nonfinite": Trio(run(loss=LOST, norm=NORM), run(loss=GROWS, norm=NORM), FINITE_ONCE),
+    "abrupt-and-forever": Trio(run(loss=LOST, norm=NORM), run(loss=with_at(CALM, 200, NAN), norm=NORM), FINITE_ONCE),
     "abrupt-nan-inputs-unseen": Trio(run(loss=LOST), run(loss=LOST, more={"batch/nonfinite": np.zeros(300)}), FINITE_ONCE),
     "abrupt-nan-weights-unseen": Trio(run(loss=LOST), run(loss=LOST, more={"weight_norm/all": np.ones(300)}), FINITE_ONCE),
     "abrupt-nan-dtype-unseen": Trio(run(loss=LOST), run(loss=LOST, dtype="bf16"), FINITE_ONCE),
