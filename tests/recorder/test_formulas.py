@@ -321,7 +321,7 @@ def test_the_mode_of_an_evaluation(tmp_path: Path, face: nn.Module) -> None:
             model.train(training)
             with torch.no_grad():
                 model(torch.randn(4, 3))
-            recorder.step(loss)
+            recorder.step(loss, val=1.0)
     seen = read_run(tmp_path).series.get("batch/mode")
     assert (seen is None) if getattr(face, "p", 1.0) == 0 else (seen is not None and seen.values.tolist() == [1, 0])
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from sismo.recorder.scene import Scene, local
+from sismo.recorder.local import local
+from sismo.recorder.scene import Scene
 
 FOLDER = "checkpoints"
 

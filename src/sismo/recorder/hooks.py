@@ -6,6 +6,7 @@ called, because most loops have imported the functions themselves long before a 
 
 from __future__ import annotations
 
+import functools
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -102,9 +103,32 @@ class Hooks:
                 taps.hang()
             self._run(Moment.INPUTS, arguments, options)
 
-    def _before(self, optimizer: Optimizer, arguments: Any, options: Any) -> None:
+    def _before(self, optimizer: Optimizer, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if elsewhere():
+            return None
         self._updated.add(id(optimizer))
+        # An optimizer that is given a closure works out its gradients in there.
+        if callable(closure := options.get("closure")):
+            return arguments, {**options, "closure": self._told_after(closure, optimizer)}
+        if len(arguments) > 1 and callable(arguments[1]):
+            return (arguments[0], self._told_after(arguments[1], optimizer), *arguments[2:]), options
         self._run(Moment.BEFORE_UPDATE, optimizer)
+        return None
+
+    def _told_after(self, closure: Callable[..., Any], optimizer: Optimizer) -> Callable[..., Any]:
+        """The closure, after whose first call the gradients of the step are there."""
+        told = False
+
+        @functools.wraps(closure)
+        def call(*arguments: Any, **options: Any) -> Any:
+            nonlocal told
+            result = closure(*arguments, **options)
+            if not told:
+                told = True
+                self._run(Moment.BEFORE_UPDATE, optimizer)
+            return result
+
+        return call
 
     def _after(self, optimizer: Optimizer, arguments: Any, options: Any) -> None:
         self._run(Moment.AFTER_UPDATE, optimizer)

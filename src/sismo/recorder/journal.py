@@ -14,6 +14,7 @@ from sismo.recorder.mirror import Mirror
 from sismo.recorder.panel import Draft, Panel
 from sismo.recorder.ranks import Ranks, Rows, combined, no_channels
 from sismo.recorder.replicas import Replicas
+from sismo.recorder.shield import log
 from sismo.recorder.watch import Watch
 from sismo.records.channels import LOSS_VAL
 from sismo.records.reader import read_run
@@ -50,6 +51,7 @@ class Journal:
         self._lag = Lag()
         self._ids: deque[tuple[int, Sequence[object]]] = deque(maxlen=_IDS)
         self._trouble = trouble
+        self._warned: set[str] = set()
         self.watch = Watch(header)
         self.next_step = 0
         last = _last_step(path)
@@ -76,7 +78,10 @@ class Journal:
         many = val.items() if isinstance(val, Mapping) else [("", val)]
         for name, value in many:
             channel = f"loss_val/{name}" if name else LOSS_VAL
-            draft.add(channel, value if isinstance(value, Tensor) else float(value))
+            said = draft.offer(channel, value)
+            if said is not None and channel not in self._warned:
+                self._warned.add(channel)
+                log.warning("%s", said)
         self._lag.send(max(step, 0), draft.numbers, draft.pieces(), late=True)
         self._advance()
 

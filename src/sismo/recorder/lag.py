@@ -91,7 +91,7 @@ class Lag:
 def _to_host(values: Tensor) -> Tensor:
     if values.device.type == "cpu":
         return values.to(torch.float64)
-    buffer = torch.empty(values.shape, dtype=values.dtype, pin_memory=values.device.type == "cuda")
+    buffer = torch.empty(values.shape, dtype=values.dtype, device="cpu", pin_memory=values.device.type == "cuda")
     # Only CUDA says when a copy is done; other devices copy before they go on.
     return buffer.copy_(values, non_blocking=values.device.type == "cuda")
 

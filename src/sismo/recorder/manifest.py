@@ -52,18 +52,18 @@ def header(scene: Scene, config: object, *, save_every: int | None, scheduler: o
 
 def facts(scene: Scene) -> dict[str, object]:
     """Versions, machine, code and layers."""
-    device = scene.weights[0].tensor.device
+    first = next(scene.root.parameters())
     return {
         "version": getattr(sys.modules["sismo"], "__version__", None),
         "seed": torch.initial_seed(),
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__, "cuda": torch.version.cuda},
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else str(device),
+        "device": torch.cuda.get_device_name(first.device) if first.device.type == "cuda" else str(first.device),
         "threads": torch.get_num_threads(),
         "git": git(Path.cwd()),
         "model": type(scene.root).__name__,
         "parameters": sum(parameter.numel() for parameter in scene.root.parameters()),
         "trained": sum(weight.tensor.numel() for weight in scene.weights),
-        "weights_dtype": DTYPES.get(scene.weights[0].tensor.dtype),
+        "weights_dtype": DTYPES.get(_trained(scene).dtype),
         "unheld": [name for name, parameter in _left(scene) if parameter.requires_grad],
         "frozen": [name for name, parameter in _left(scene) if not parameter.requires_grad],
         "blocks": list(scene.blocks),
@@ -94,10 +94,16 @@ def _left(scene: Scene) -> list[tuple[str, nn.Parameter]]:
 
 def dtype(scene: Scene) -> str | None:
     """What the model computes in: autocast's dtype where it is on, that of the weights elsewhere."""
-    kind = scene.weights[0].tensor.device.type
+    first = _trained(scene)
+    kind = first.device.type
     if kind in ("cpu", "cuda") and torch.is_autocast_enabled(kind):
         return DTYPES.get(torch.get_autocast_dtype(kind))
-    return DTYPES.get(scene.weights[0].tensor.dtype)
+    return DTYPES.get(first.dtype)
+
+
+def _trained(scene: Scene) -> nn.Parameter:
+    """The first parameter that is trained; of the model where none is, yet."""
+    return scene.weights[0].tensor if scene.weights else next(scene.root.parameters())
 
 
 def git(folder: Path) -> dict[str, object] | None:
@@ -122,19 +128,19 @@ def as_mapping(config: Any) -> dict[str, Any]:
     elif hasattr(config, "to_dict"):
         config = config.to_dict()  # pyright: ignore[reportAttributeAccessIssue]
     elif not isinstance(config, Mapping):
-        config = vars(config)
-    return {
-        str(key): _plain(value)
-        for key, value in config.items()
-        if not re.search(r"token$|secret|password|api_?key", str(key), re.IGNORECASE)
-    }
+        config = vars(config) if hasattr(config, "__dict__") else {"config": config}
+    return _told(config)
+
+
+def _told(settings: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(key): _plain(value) for key, value in settings.items() if not _SECRET.search(str(key))}
 
 
 def _plain(value: object) -> object:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return _told(value)
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     if isinstance(value, torch.Tensor) and value.device.type != "cpu":

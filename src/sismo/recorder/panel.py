@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sismo.recorder import clock
 from sismo.recorder.lag import Finish, Piece
+from sismo.recorder.local import local
 from sismo.records.types import Event
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Draft:
         self._tensors: list[Tensor] = []
         self._pieces: list[Piece] = []
         self.spent: dict[Job, float] = {}
+        self.validated = False
+        """Whether the loop told of a validation loss."""
 
     def add(self, channel: str, value: Tensor | float) -> None:
         """One value of one channel: a number, or a tensor of one element that is not read now."""
@@ -42,6 +45,21 @@ class Draft:
             self._tensors.append(value.detach().reshape(()))
         else:
             self._numbers[channel] = float(value)
+
+    def offer(self, channel: str, value: object) -> str | None:
+        """Adds what the loop gave for a channel, where it is a number; returns what there is to say about it. None is nothing."""
+        said = None
+        if isinstance(value, Tensor):
+            value = local(value)
+            if value.numel() != 1:
+                said = f"{channel} has the shape {tuple(value.shape)}, not that of a scalar: its mean is recorded"
+                value = value.to(_wide(value)).mean()
+            self.add(channel, value)
+        elif hasattr(value, "__float__"):
+            self.add(channel, float(value))  # pyright: ignore[reportArgumentType]
+        elif value is not None:
+            said = f"{channel} is a {type(value).__name__}, not a number or a tensor: it is left out"
+        return said
 
     def vector(self, values: Tensor | Sequence[Tensor], finish: Finish, *, across: bool = False) -> None:
         """Many values at once; ``finish`` makes channels of them when they are there, averaged over the ranks if ``across``."""
@@ -63,10 +81,14 @@ class Draft:
 
 
 def gathered(values: Sequence[Tensor]) -> Tensor:
-    """Scalars as one vector of double precision on the device of the first."""
-    first = values[0]
-    wide = torch.float32 if first.device.type == "mps" else torch.float64
-    return torch.stack([value.detach().reshape(()).to(device=first.device, dtype=wide) for value in values])
+    """Scalars as one vector of double precision, on the first device among theirs: to bring one to the host would be to wait for it."""
+    home = next((value for value in values if value.device.type != "cpu"), values[0])
+    away = home.device.type != "cpu"
+    return torch.stack([value.detach().reshape(()).to(device=home.device, dtype=_wide(home), non_blocking=away) for value in values])
+
+
+def _wide(value: Tensor) -> torch.dtype:
+    return torch.float32 if value.device.type == "mps" else torch.float64
 
 
 class Panel(ABC):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from sismo.recorder.local import local
 from sismo.recorder.ranks import Rows
 from sismo.recorder.scene import Weight
 from sismo.records.types import Event
@@ -21,7 +22,7 @@ class Replicas:
 
     def __init__(self, weights: Sequence[Weight], every: int) -> None:
         self._every = every
-        self._slices = [(weight.tensor, at) for weight in weights for at in range(0, weight.tensor.numel(), _SLICE)]
+        self._slices = [(weight.tensor, at) for weight in weights for at in range(0, local(weight.tensor).numel(), _SLICE)]
         self._compared = 0
         self._differ = False
 
@@ -31,7 +32,7 @@ class Replicas:
         if not mine:
             return None
         # Sums wrap round in 64 bits; 48 of those pass through a double whole.
-        total = torch.stack([_bits(tensor.detach().reshape(-1)[at : at + _SLICE]) for tensor, at in mine]).sum()
+        total = torch.stack([_bits(local(tensor).reshape(-1)[at : at + _SLICE]) for tensor, at in mine]).sum()
         return total & 0xFFFFFFFFFFFF
 
     def compare(self, step: int, rows: Rows, world: int) -> list[Event]:

@@ -18,6 +18,12 @@ def at_clip(scene: Scene, optimizer: Optimizer) -> Tensor | None:
     return scaler._scale if id(optimizer) not in state or state[id(optimizer)]["stage"] is OptState.READY else None
 
 
+def overflow(optimizer: Optimizer) -> Tensor | None:
+    """1 where the step that an optimizer takes changes nothing, as the gradients overflowed: only a fused one is called all the same."""
+    handed = getattr(optimizer, "found_inf", None)
+    return handed if isinstance(handed, Tensor) else None
+
+
 def at_update(optimizer: Optimizer) -> Tensor | None:
     """The same when the optimizer takes its step: only a fused one unscales by itself, and is handed the factor for so long."""
     handed = getattr(optimizer, "grad_scale", None)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor, nn
+from torch import nn
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from sismo.errors import UsageError
 from sismo.recorder import anatomy
+from sismo.recorder.local import sharded
 from sismo.recorder.panel import Draft
 from sismo.recorder.shield import Shield
 from sismo.recorder.taps import Taps
@@ -93,33 +93,13 @@ def scene(model: object, optimizers: Any, shield: Shield) -> Scene:
     mine = {id(parameter) for parameter in model.parameters()}
     if not mine:
         raise UsageError("the model has no parameters: there is nothing to record")
+    if any(map(is_lazy, model.parameters())):
+        raise UsageError("the model has lazy parameters: call it once on a batch before the recorder is made, so that they have a shape")
     for one in many:
         held = [parameter for group in one.param_groups for parameter in group["params"]]
         if not any(id(parameter) in mine for parameter in held):
             raise UsageError("the optimizer holds no parameter of this model: was it made before the model was moved, wrapped or loaded?")
     return Scene(model, many, shield)
-
-
-def local(tensor: Tensor) -> Tensor:
-    """The part of a sharded tensor that lies on this rank; any other tensor as it is. The values of a sparse one."""
-    if hasattr(tensor, "to_local"):
-        tensor = tensor.to_local()  # pyright: ignore[reportAttributeAccessIssue]
-    if tensor.is_sparse:
-        tensor = tensor.coalesce().values()
-    return tensor.detach()
-
-
-def shards(tensor: Tensor) -> int:
-    """Over how many ranks a tensor is spread: 1 for one that is whole on each."""
-    if not sharded(tensor):
-        return 1
-    placed: Any = tensor
-    return math.prod(placed.device_mesh.size(at) for at, placement in enumerate(placed.placements) if not placement.is_replicate())
-
-
-def sharded(tensor: Tensor) -> bool:
-    """Whether other ranks hold the rest of this tensor."""
-    return hasattr(tensor, "to_local")
 
 
 def _weights(scene: Scene) -> list[Weight]:
@@ -133,7 +113,7 @@ def _weights(scene: Scene) -> list[Weight]:
     found: list[Weight] = []
     # named_parameters gives a shared parameter once, under its first name.
     for raw, parameter in scene.root.named_parameters():
-        if id(parameter) not in owner or not parameter.requires_grad or not torch.is_floating_point(parameter):
+        if id(parameter) not in owner or not parameter.requires_grad or not (parameter.is_floating_point() or parameter.is_complex()):
             continue
         optimizer, group, number = owner[id(parameter)]
         name = anatomy.clean(raw)

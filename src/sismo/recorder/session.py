@@ -93,10 +93,11 @@ class Recorder:
         self._stop_at_nan = stop_at_nan
         self._shield = Shield(self._fell)
         self._parts = {"scheduler": scheduler, "scaler": scaler, "loader": loader}
-        self._scene = scene(model, optimizers, self._shield)
-        self._hooks = Hooks(self._scene, self._shield, self._tell)
         self._panels: list[Panel] = []
+        self._given = model
         try:
+            self._scene = scene(model, optimizers, self._shield)
+            self._hooks = Hooks(self._scene, self._shield, self._tell)
             self._open(config, budget, every, save_every, keep, first_step, mirrors, checksum_every, loss_fn)
         except SismoError:
             self._put_away()
@@ -142,7 +143,7 @@ class Recorder:
     @property
     def model(self) -> nn.Module:
         """The model without the wrappers of DDP and ``torch.compile``."""
-        return self._scene.root
+        return self._scene.root if "_scene" in self.__dict__ else self._given
 
     @property
     def recording(self) -> bool:
@@ -173,6 +174,7 @@ class Recorder:
         with self._shield():
             more: dict[str, object] = {"loss_class": classes, "loss_term": terms}
             more["loss_val"] = val
+            self._scene.draft.validated |= val is not None
             self._close_step(loss, more, ids, self._step if step is None else int(step))
         if self._stop_at_nan and self._witness.verdict:
             raise TrainingStopped(self._witness.verdict)
@@ -185,6 +187,7 @@ class Recorder:
         """A validation loss that belongs to the step before."""
         if self.recording:
             with self._shield():
+                self._scene.draft.validated = True
                 self._journal.late(self._step - 1, val)
 
     def checkpoint(self, path: str | Path) -> None:
@@ -285,7 +288,8 @@ class Recorder:
             # This may be the very panel that fell over, and the hooks have to come down all the same.
             with contextlib.suppress(Exception):
                 panel.arm(())
-        self._hooks.take_down()
+        if hooks := self.__dict__.get("_hooks"):
+            hooks.take_down()
 
 
 def _panels(scene: Any, *, everything: bool) -> list[Panel]:

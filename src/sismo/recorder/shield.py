@@ -70,7 +70,10 @@ class Shield:
         if not self.alive:
             return
         self.alive = False
-        log.warning("sismo stopped recording; training goes on. Please report this.", exc_info=error)
+        if isinstance(error, OSError):  # a full disk, a folder that may not be written: nothing to report
+            log.warning("sismo stopped recording; training goes on: %s", error)
+        else:
+            log.warning("sismo stopped recording; training goes on. Please report this.", exc_info=error)
         try:
             self._stop(error)
         except Exception:

@@ -15,7 +15,8 @@ from sismo.probes.nan_origin import nan_origin
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import finite, mapped, tensors
 from sismo.recorder.checkpoints import save
-from sismo.recorder.scene import Scene, local
+from sismo.recorder.local import local
+from sismo.recorder.scene import Scene
 from sismo.recorder.shield import Shield, log
 from sismo.recorder.watch import EVERY
 

@@ -166,7 +166,9 @@ class RunWriter:
 
     def _lock(self) -> None:
         pid = writer_of(self.path)
-        if self._key in _open_here or (pid is not None and pid != os.getpid()):
+        if self._key in _open_here:
+            raise UsageError(f"{self.path} is being written by this process; close the recorder that does, or give another folder")
+        if pid is not None and pid != os.getpid():
             raise UsageError(f"{self.path} is being written by process {pid}; give another folder, or end that process first")
         lock = self.path / LOCK
         lock.unlink(missing_ok=True)

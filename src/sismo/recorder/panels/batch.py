@@ -6,8 +6,9 @@ bits of up to 65,536 entries, with an odd constant o_i for each place; ``repeats
 ``nonfinite``: 1 where the sum of the floating-point inputs is not finite, 0 where all inputs are whole numbers. ``label_share``: share of
 labels that are not -100. ``rarity``: mean of 1 / (p V) over the tokens, with p = (n + 1) / (N + V) from the tokens of all batches before:
 near 1 or under it for a batch like the others, large for one of rare tokens. ``ngram_repeats``: the largest share of tokens that are
-equal to the one 1, 2, ... 13 places earlier, or half of the length in a short sequence. ``mode``: 1 where the model was called without
-gradients in training mode though it has dropout or batch norm, 0 where in evaluation mode. Cost: a few passes over token numbers.
+equal to the one 1, 2, ... 13 places earlier, or half of the length in a short sequence. ``mode``, at
+steps with a validation loss: 1 where all calls without gradients since the last step were in training mode though the model has dropout
+or batch norm, 0 where one was in evaluation mode. Cost: a few passes over token numbers.
 Sources: PaLM, OLMo 2 (repeated n-grams), stability tree S2.Q3; the mixing step of ``h`` is MurmurHash3's.
 """
 
@@ -49,6 +50,7 @@ class BatchPanel(Panel):
         self._two_faced = any(map(_differs, scene.root.modules()))
         self._counts: Tensor | None = None
         self._seen: deque[float] = deque(maxlen=_HISTORY)
+        self._in_training: bool | None = None
 
     def jobs(self) -> Sequence[Job]:
         return ()
@@ -87,8 +89,13 @@ class BatchPanel(Panel):
 
     def on_evaluated(self, training: bool) -> None:
         """Notes whether an evaluation runs as training does."""
-        if self._two_faced:
-            self.scene.draft.add(_MODE, float(training))
+        self._in_training = training and self._in_training is not False
+
+    def on_step(self, loss: object, more: object) -> None:
+        """Training, too, calls a model without gradients: as a teacher, or to make what a critic judges. An evaluation has a loss."""
+        if self._two_faced and self._in_training is not None and self.scene.draft.validated:
+            self.scene.draft.add(_MODE, float(self._in_training))
+        self._in_training = None
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         if _LOW in values:
@@ -139,7 +146,8 @@ def _whole(tensor: Tensor) -> bool:
 
 def _tensors(values: Any) -> Iterator[Tensor]:
     if isinstance(values, Tensor):
-        yield values
+        if values.layout is torch.strided and not values.is_nested:  # others have no places to count
+            yield torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
     elif isinstance(values, Mapping):
         for value in values.values():
             yield from _tensors(value)

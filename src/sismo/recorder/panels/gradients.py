@@ -5,7 +5,8 @@ what ``clip_grad_norm_`` worked out, at every step; after it, pre * min(1, max_n
 gradient. Cost: none for those two; without clipping by norm, and for the norms by block, one pass over the gradients. The first and the
 last member of ``grad_norm_group`` are the first and the last block of the model: their ratio tells a vanishing gradient. ``grad_carried``
 is the norm of what the first backward pass of a step finds in the gradient of the last vector of the model (a bias, or a matrix where
-there is none), which is nothing where the loop cleared it. Source: the user's own panel 3; per block: GLM-130B, OLMo 2.
+there is none) and what is not cleared before the update: 0 where the loop cleared it. Source: the user's own panel 3; per block:
+GLM-130B, OLMo 2.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from torch.autograd.graph import get_gradient_edge
 from torch.optim import Optimizer
 
 from sismo.recorder import scaled
+from sismo.recorder.hook import elsewhere
+from sismo.recorder.local import local, shards
 from sismo.recorder.panel import Job, Panel, gathered
-from sismo.recorder.scene import Scene, Weight, local, shards
+from sismo.recorder.scene import Scene, Weight
 from sismo.records.channels import GRAD_CARRIED, GRAD_NORM_POST, GRAD_NORM_PRE
 from sismo.records.types import Event
 
@@ -56,7 +59,7 @@ class GradientsPanel(Panel):
         self._armed = True
         self._free = False
         vectors = [weight.tensor for weight in scene.weights if weight.tensor.ndim == 1]
-        self._watched = None if scene.sharded else [*(weight.tensor for weight in scene.weights), *vectors][-1]
+        self._watched = None if scene.sharded else next(reversed([*(weight.tensor for weight in scene.weights), *vectors]), None)
         self._untap: Callable[[], None] = lambda: None
         self._clear()
 
@@ -82,12 +85,17 @@ class GradientsPanel(Panel):
 
     def _arrives(self, gradients: Sequence[Tensor]) -> None:
         """A gradient is about to be added to what is there."""
-        if self._arrived or self._watched is None or not self.scene.shield.alive:
+        if elsewhere() or self._watched is None or not self.scene.shield.alive:
             return
-        self._arrived = True
         with self.scene.shield():
             there = self._watched.grad
-            self.scene.draft.add(GRAD_CARRIED, 0.0 if there is None else torch.linalg.vector_norm(there.detach(), dtype=torch.float32))
+            if there is None:
+                self._carried = 0.0
+            elif self._carried is None:
+                (self._carried,) = _norms_of([local(there)])
+            elif isinstance(self._carried, Tensor):
+                # Zeros, where the loop cleared it since then.
+                self._carried = self._carried * (_norms_of([local(there)])[0] != 0)
 
     def on_clipped(self, parameters: Sequence[Tensor], max_norm: float | None, total: Tensor | None) -> None:
         """Gradients are about to be clipped: by norm where ``max_norm`` is given, with ``total`` the L2 norm where it is known."""
@@ -104,6 +112,8 @@ class GradientsPanel(Panel):
 
     def on_before_update(self, optimizer: Optimizer) -> None:
         """Gradients are final."""
+        if self._carried is not None and any(weight.tensor is self._watched for weight in self.scene.of(optimizer)):
+            self.scene.draft.add(GRAD_CARRIED, self._carried)
         weights = [weight for weight in self.scene.of(optimizer) if weight.tensor.grad is not None]
         covered = frozenset().union(*self._clips)
         by = scaled.at_update(optimizer)
@@ -166,15 +176,27 @@ class GradientsPanel(Panel):
         gradients = [local(weight.tensor.grad) for weight in weights if weight.tensor.grad is not None]
         if not gradients:
             return {}
-        norms = torch._foreach_norm(gradients, 2, dtype=torch.float32)  # pyright: ignore[reportPrivateImportUsage]
-        return {self._index[id(weight.tensor)]: norm if by is None else norm / by for weight, norm in zip(weights, norms, strict=True)}
+        norms = [norm if by is None else norm / by.to(norm.device) for norm in _norms_of(gradients)]
+        return {self._index[id(weight.tensor)]: norm for weight, norm in zip(weights, norms, strict=True)}
 
     def _clear(self) -> None:
         self._pre: dict[int, Tensor] = {}
         self._post: dict[int, Tensor] = {}
         self._clips: dict[frozenset[int], _Clip] = {}
         self._measure_post: set[int] = set()
-        self._arrived = False
+        self._carried: Tensor | float | None = None
+
+
+def _norms_of(gradients: Sequence[Tensor]) -> list[Tensor]:
+    """The norm of each, in single precision, or double where the gradient has that."""
+    found = [gradients[0]] * len(gradients)
+    for dtype in (torch.float32, torch.float64):
+        mine = [at for at, gradient in enumerate(gradients) if (gradient.dtype is torch.float64) is (dtype is torch.float64)]
+        if mine:
+            norms = torch._foreach_norm([gradients[at] for at in mine], 2, dtype=dtype)  # pyright: ignore[reportPrivateImportUsage]
+            for at, norm in zip(mine, norms, strict=True):
+                found[at] = norm
+    return found
 
 
 def _by_member(squares: Sequence[tuple[Weight, float]]) -> dict[str, float]:

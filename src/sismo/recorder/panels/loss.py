@@ -10,10 +10,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
-from torch import Tensor
-
 from sismo.recorder.panel import Job, Panel
-from sismo.recorder.scene import Scene, local
+from sismo.recorder.scene import Scene
 from sismo.recorder.shield import log
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Event
@@ -27,7 +25,7 @@ class LossPanel(Panel):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._warned = False
+        self._warned: set[str] = set()
         self._finite = True
         self._told = False
 
@@ -60,23 +58,10 @@ class LossPanel(Panel):
         return ()
 
     def _add(self, channel: str, value: object) -> None:
-        if isinstance(value, Tensor):
-            value = local(value)
-            if value.numel() != 1:
-                self._warn(f"{channel} has the shape {tuple(value.shape)}, not that of a scalar: its mean is recorded")
-                value = value.double().mean()
-            self.scene.draft.add(channel, value)
-        elif isinstance(value, (int, float)):
-            self.scene.draft.add(channel, float(value))
-        elif hasattr(value, "__float__"):
-            self.scene.draft.add(channel, float(value))  # pyright: ignore[reportArgumentType]
-        elif value is not None:
-            self._warn(f"{channel} is a {type(value).__name__}, not a number or a tensor: it is left out")
-
-    def _warn(self, message: str) -> None:
-        if not self._warned:
-            self._warned = True
-            log.warning("%s", message)
+        said = self.scene.draft.offer(channel, value)
+        if said is not None and channel not in self._warned:
+            self._warned.add(channel)
+            log.warning("%s", said)
 
 
 PANEL = LossPanel

@@ -34,7 +34,7 @@ class RatesPanel(Panel):
         """The rates that the step is taken with."""
         mine = {id(group) for group in optimizer.param_groups}
         for number, group in self.scene.groups:
-            if id(group) in mine and "lr" in group:
+            if id(group) in mine and group.get("lr") is not None:  # Adafactor may work it out by itself
                 rate = group["lr"]
                 # A rate in a tensor is changed in place later on.
                 self.scene.draft.add(f"lr/{number}", rate.clone() if isinstance(rate, Tensor) else rate)

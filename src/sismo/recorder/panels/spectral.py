@@ -16,8 +16,9 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch.optim import Optimizer
 
+from sismo.recorder.local import sharded
 from sismo.recorder.panel import Job, Panel
-from sismo.recorder.scene import Scene, sharded
+from sismo.recorder.scene import Scene
 from sismo.records.types import Event
 
 FIRST_ROUNDS, ROUNDS = 20, 1
@@ -37,6 +38,7 @@ class SpectralPanel(Panel):
             weight.name: weight
             for weight in scene.weights
             if weight.tensor.ndim >= 2
+            and not weight.tensor.is_complex()
             and min(weight.tensor.flatten(1).shape) > 1
             and weight.tensor.numel() <= MAX_ENTRIES
             # No rank has the whole of a sharded matrix.
@@ -70,8 +72,9 @@ def largest(matrix: Tensor, start: Tensor | None, rounds: int) -> tuple[Tensor, 
     matrix = matrix.float()
     if start is None:
         # A generator of our own: the random numbers of the training are not touched.
-        generator = torch.Generator().manual_seed(0)
-        start = normalize(torch.randn(matrix.shape[1], generator=generator), dim=0).to(matrix.device)
+        generator = torch.Generator("cpu").manual_seed(0)
+        drawn = torch.randn(matrix.shape[1], generator=generator, dtype=torch.float32, device="cpu")
+        start = normalize(drawn, dim=0).to(matrix.device, non_blocking=True)
     value = matrix.new_zeros(())
     vector = start
     for _ in range(rounds):

@@ -17,8 +17,9 @@ from typing import ClassVar
 from torch import Tensor
 
 from sismo.recorder import anatomy
+from sismo.recorder.local import local
 from sismo.recorder.panel import Job, Panel
-from sismo.recorder.scene import Scene, local
+from sismo.recorder.scene import Scene
 from sismo.recorder.taps import Taps
 from sismo.records.types import Event
 

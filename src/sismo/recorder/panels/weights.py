@@ -18,8 +18,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sismo.recorder import scaled
+from sismo.recorder.local import local, shards
 from sismo.recorder.panel import Job, Panel, gathered
-from sismo.recorder.scene import Scene, Weight, local, shards
+from sismo.recorder.scene import Scene, Weight
 from sismo.records.types import Event
 
 SLICE = 1 << 18
@@ -45,6 +46,7 @@ class WeightsPanel(Panel):
         self._armed: list[str] = []
         self._before: dict[str, list[Tensor]] = {}
         self._found: dict[str, list[Tensor]] = {}
+        self._overflows: list[Tensor] = []
 
     def jobs(self) -> Sequence[Job]:
         return [Job(self.name, part) for part in self._parts]
@@ -67,6 +69,8 @@ class WeightsPanel(Panel):
     def on_after_update(self, optimizer: Optimizer) -> None:
         """Compares them with the new ones."""
         by = scaled.at_update(optimizer)
+        if self._before and (found := scaled.overflow(optimizer)) is not None:
+            self._overflows.append(found)
         for part, before in self._before.items():
             slices = self._parts[part]
             if slices[0].weight.optimizer is optimizer:
@@ -75,13 +79,19 @@ class WeightsPanel(Panel):
 
     def on_step(self, loss: object, more: object) -> None:
         """Reports when every slice has been measured since the last report."""
-        if len(self._found) < len(self._parts):
+        if len(self._found) < len(self._parts) or not self._parts:
             return
         slices = [one for part in self._parts for one in self._parts[part]]
         numbers = [number for part in self._parts for number in self._found[part]]
         zeros = self.scene.scaler is not None
-        self._found = {}
-        self.scene.draft.vector(gathered(numbers), lambda values: _report(slices, values, zeros), across=self.scene.sharded)
+        # A round in which a fused optimizer left a step out has updates of nothing in it, and gradients that are not finite.
+        lost, end = [*self._overflows], len(numbers)
+        self._found, self._overflows = {}, []
+
+        def finish(values: Sequence[float]) -> Mapping[str, float]:
+            return {} if any(values[end:]) else _report(slices, values[:end], zeros)
+
+        self.scene.draft.vector(gathered([*numbers, *lost]), finish, across=self.scene.sharded)
 
     def _compare(self, one: Slice, old: Tensor, by: Tensor | None) -> tuple[Tensor, ...]:
         weights = _square(old)
@@ -94,13 +104,17 @@ class WeightsPanel(Panel):
         zeros = (g == 0).sum() if self.scene.scaler is not None and not one.weight.embeds else none
         state = one.weight.optimizer.state.get(one.weight.tensor, {})
         v, taken = state.get("exp_avg_sq"), state.get("step")
-        if not isinstance(v, Tensor) or v.shape != one.weight.tensor.shape or taken is None:
+        betas, epsilon = one.weight.settings.get("betas"), one.weight.settings.get("eps")
+        # Other optimizers call what they keep by the same names, but work it out otherwise.
+        if not (isinstance(betas, (tuple, list)) and len(betas) == 2 and isinstance(epsilon, (float, int)) and taken is not None):
             return weights, update, none, none, zeros, none + g.numel()
-        beta, epsilon = one.weight.settings["betas"][1], one.weight.settings["eps"]
+        if not isinstance(v, Tensor) or v.shape != one.weight.tensor.shape:
+            return weights, update, none, none, zeros, none + g.numel()
+        beta = betas[1]
         bias = 1 - beta**taken
         g = g.float()
         total = torch.dot(torch.div(g, (_cut(v, one).float() / bias).clamp_(min=epsilon**2)), g)
-        return weights, update, total if by is None else total / by**2, none + g.numel(), zeros, none + g.numel()
+        return weights, update, total if by is None else total / by.to(total.device) ** 2, none + g.numel(), zeros, none + g.numel()
 
 
 def _packed(weights: Sequence[Weight]) -> Iterator[list[Slice]]:
@@ -108,7 +122,8 @@ def _packed(weights: Sequence[Weight]) -> Iterator[list[Slice]]:
     pack: list[Slice] = []
     size = 0
     for weight in weights:
-        entries = -(-weight.tensor.numel() // shards(weight.tensor))
+        parts = 2 if weight.tensor.is_complex() else 1
+        entries = -(-parts * weight.tensor.numel() // shards(weight.tensor))
         for start in range(0, max(entries, 1), SLICE):
             width = min(SLICE, entries - start)
             if pack and (size + width > SLICE or pack[0].weight.optimizer is not weight.optimizer):
