@@ -86,6 +86,31 @@ dist.destroy_process_group()
 """
 
 
+CUT = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import torch, torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
+from sismo.recorder import Recorder
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+inner = nn.Sequential(nn.Linear(8, 5), nn.ReLU(), nn.Linear(5, 2))
+model = FullyShardedDataParallel(inner, use_orig_params=sys.argv[3] == "original", device_id=torch.device("cpu"))
+optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+with Recorder(model, optimizer, sys.argv[1], budget=None) as recorder:
+    for step in range(12):
+        loss = model(torch.randn(6, 8)).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        recorder.step(loss)
+    assert recorder.recording
+dist.barrier()
+dist.destroy_process_group()
+"""
+
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[2])
@@ -157,3 +182,17 @@ def test_a_rank_that_is_killed_leaves_a_readable_run_of_all_that_came_before(tmp
     assert run.header.status == "crashed"
     assert np.isfinite(run.series["loss_rank/1"].values).all()
     sismo.diagnose(run)
+
+
+@pytest.mark.parametrize("weights", ["original", "flat"])
+def test_weights_that_fsdp1_cuts_up_are_left_alone(tmp_path: Path, weights: str) -> None:
+    """Nothing of them is measured, as a rank has pieces that do not say so; and nothing is kept of them, as their sizes change."""
+    run_two(tmp_path, CUT, weights)
+    run = read_run(tmp_path / "run")
+    assert len(run.series["loss/train"]) == 12
+    assert not [name for name in run.series if name.startswith(("grad_", "weight_", "update_", "spectral"))]
+    assert not [event for event in run.events_of("probe") if event.data.get("replicas") == "differ"]
+    about = run.header.config["sismo"]
+    assert isinstance(about, dict)
+    assert about["off"] == ["gradients", "weights", "spectral"]
+    assert about["unheld"] == []

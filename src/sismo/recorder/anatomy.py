@@ -60,6 +60,12 @@ def is_compiled(model: nn.Module) -> bool:
     return isinstance(model, torch.jit.ScriptModule) or any(compiled)
 
 
+def is_cut(model: nn.Module) -> bool:
+    """Whether FSDP1 or DeepSpeed's third stage has the weights: a rank has a piece of them, which does not say so, and of changing size."""
+    wrapped = any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules())
+    return wrapped or any(hasattr(parameter, "ds_id") for parameter in model.parameters())
+
+
 def blocks(model: nn.Module) -> dict[str, nn.Module]:
     """The repeated blocks by name, in order; the children that have weights where nothing repeats."""
     found: dict[str, nn.Module] = {}

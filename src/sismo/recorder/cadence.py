@@ -37,7 +37,6 @@ class Cadence:
         self.budget = budget
         self._every = every
         self._in_step = in_step
-        self._queue = deque(jobs)
         self._cost: dict[Job, float] = {}
         self._last: dict[Job, float] = {}
         self._step_time = 0.0
@@ -48,9 +47,14 @@ class Cadence:
         self._trained = 0.0
         self._worst = 0.0
         self._done: dict[str, int] = {}
-        self._size: dict[str, int] = {}
-        for job in jobs:
-            self._size[job.panel] = self._size.get(job.panel, 0) + 1
+        self.follow(jobs)
+
+    def follow(self, jobs: Sequence[Job]) -> None:
+        """These are the jobs from now on; what is known of their costs is kept."""
+        self._queue = deque(jobs)
+        self._size = {job.panel: sum(job.panel == other.panel for other in jobs) for job in jobs}
+        self._cost = {job: self._cost[job] for job in jobs if job in self._cost}
+        self._last = {job: self._last[job] for job in jobs if job in self._last}
 
     def account(self, seconds: float, own: float, jobs: Mapping[Job, float], *, free: bool = False) -> None:
         """A step took ``seconds``, of which sismo took ``own``, of which each job took so much. ``free`` steps cost no credit."""

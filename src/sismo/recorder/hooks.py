@@ -35,7 +35,7 @@ class Hooks:
         self._called = False
         self.tap_at_call = False
         self._norm_type = 2.0
-        self._mine = {id(weight.tensor) for weight in scene.weights}
+        self.acted = False
         self._optimizers = weakref.WeakSet(scene.optimizers)
 
     def hang(self) -> None:
@@ -52,6 +52,10 @@ class Hooks:
             handle = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
             self._undo.append(handle.remove)
 
+    @property
+    def _mine(self) -> set[int]:
+        return {id(weight.tensor) for weight in self._scene.weights}
+
     def take_down(self) -> None:
         """Removes them, last one first."""
         while self._undo:
@@ -63,7 +67,7 @@ class Hooks:
         They wait for that call, unless training goes past it, as where the loop calls the parts of its model one by one.
         """
         self.tap_at_call = self._called
-        self._called = False
+        self._called = self.acted = False
         self._updated.clear()
 
     def _patch(self, holder: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -106,6 +110,7 @@ class Hooks:
     def _before(self, optimizer: Optimizer, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if elsewhere():
             return None
+        self.acted = True
         self._updated.add(id(optimizer))
         # An optimizer that is given a closure works out its gradients in there.
         if callable(closure := options.get("closure")):
@@ -150,6 +155,7 @@ class Hooks:
             self._updated.discard(id(mine))
             result = original(scaler, optimizer, *arguments, **options)
             if id(mine) not in self._updated:
+                self.acted = True
                 self._run(Moment.SKIPPED, mine)
             return result
 
@@ -198,4 +204,5 @@ class Hooks:
         return [weight.tensor for weight in self._scene.weights if id(weight.tensor.grad) in wanted]
 
     def _concerns(self, tensors: Sequence[Tensor]) -> bool:
-        return any(id(tensor) in self._mine for tensor in tensors)
+        mine = self._mine
+        return any(id(tensor) in mine for tensor in tensors)

@@ -95,6 +95,12 @@ class Journal:
         if self._writer is not None and self._writer.header.dtype != dtype:
             self._writer.describe(self._writer.header._replace(dtype=dtype))
 
+    def describe(self, said: Mapping[str, object]) -> None:
+        """Facts of the manifest are others now."""
+        if self._writer is not None:
+            self._note(said)
+            self._writer.describe(self._writer.header)
+
     def finish(self, cadence: Mapping[str, object], error: BaseException | None, step: int) -> None:
         """Waits for what is under way, and closes the run."""
         self._advance(wait=_WAIT if error is None else _WAIT_AFTER_CRASH)
@@ -102,8 +108,9 @@ class Journal:
             return
         said: dict[str, object] = {"cadence": cadence}
         if error is not None:
-            said["exception"] = f"{type(error).__name__}: {error}"
-            self.happened(step, "crash", {"line": said["exception"]})
+            said["exception"] = f"{type(error).__name__}: {error}".rstrip(": ")
+            if not isinstance(error, KeyboardInterrupt):  # which is somebody's wish
+                self.happened(step, "crash", {"line": said["exception"]})
         self._note(said)
         self._writer.close("completed" if error is None else "crashed")
 

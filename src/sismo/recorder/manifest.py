@@ -19,6 +19,8 @@ from sismo.recorder.scene import Scene
 from sismo.records.types import RECORDED, Header
 
 DTYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
+_OF_MODULES, _OF_WEIGHTS = ["activations", "units", "attention", "batch"], ["gradients", "weights", "spectral"]
+"""Panels that are off where modules cannot be tapped, or weights not be seen."""
 _SECRET = re.compile(r"token$|secret|password|api_?key", re.IGNORECASE)
 _KNOWN = {
     "total_steps": ("total_steps", "max_steps", "max_iters", "num_steps"),
@@ -62,17 +64,24 @@ def facts(scene: Scene) -> dict[str, object]:
         "git": git(Path.cwd()),
         "model": type(scene.root).__name__,
         "parameters": sum(parameter.numel() for parameter in scene.root.parameters()),
-        "trained": sum(weight.tensor.numel() for weight in scene.weights),
         "weights_dtype": DTYPES.get(_trained(scene).dtype),
+        "blocks": list(scene.blocks),
+        "optimizers": [type(optimizer).__name__ for optimizer in scene.optimizers],
+        "off": [*_OF_MODULES * scene.compiled, *_OF_WEIGHTS * scene.cut],
+        **trained(scene),
+    }
+
+
+def trained(scene: Scene) -> dict[str, object]:
+    """What the optimizers hold and what they do not, which may change on the way."""
+    return {
+        "trained": sum(weight.tensor.numel() for weight in scene.weights),
         "unheld": [name for name, parameter in _left(scene) if parameter.requires_grad],
         "frozen": [name for name, parameter in _left(scene) if not parameter.requires_grad],
-        "blocks": list(scene.blocks),
         "groups": [
             {key: _plain(value) for key, value in group.items() if key != "params"} | {"tensors": len(group["params"])}
             for _, group in scene.groups
         ],
-        "optimizers": [type(optimizer).__name__ for optimizer in scene.optimizers],
-        "off": ["activations", "units", "attention", "batch"] if scene.compiled else [],
     }
 
 
@@ -88,8 +97,8 @@ def _vocabulary(model: nn.Module) -> int | None:
 
 def _left(scene: Scene) -> list[tuple[str, nn.Parameter]]:
     """The parameters that no optimizer trains."""
-    trained = {id(weight.tensor) for weight in scene.weights}
-    return [(name, parameter) for name, parameter in scene.root.named_parameters() if id(parameter) not in trained]
+    held = {id(parameter) for _, group in scene.groups for parameter in group["params"] if parameter.requires_grad}
+    return [(name, parameter) for name, parameter in scene.root.named_parameters() if id(parameter) not in held]
 
 
 def dtype(scene: Scene) -> str | None:

@@ -101,6 +101,9 @@ class Panel(ABC):
     everywhere: ClassVar[bool] = False
     """Whether every rank is asked and not rank 0 alone. Where tensors are sharded, all panels are."""
 
+    of_weights: ClassVar[bool] = False
+    """Whether it is made anew when other weights are trained: what an optimizer is given later, or is thawed."""
+
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 

@@ -59,10 +59,10 @@ def no_channels(values: Sequence[float]) -> Mapping[str, float]:
 
 
 class Ranks:
-    """The gathering of one recorder, told apart by its ``path``; does nothing on a single process. ``model`` is its likeness."""
+    """The gathering of one recorder, told apart by its ``path``; does nothing on one process. ``model``: the likeness of what it trains."""
 
     def __init__(self, path: str, model: int) -> None:
-        self._model = model
+        self.model = model
         together = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
         self.rank = dist.get_rank() if together else 0
         self.world = dist.get_world_size() if together else 1
@@ -81,7 +81,7 @@ class Ranks:
             return
         checksum = next((parcel.values[0] for parcel in landed.parcels if parcel.finish is no_channels), math.nan)
         parts = tuple(value for parcel in landed.parcels if parcel.across for value in parcel.values)
-        told = Told(landed.step, self._model, landed.values().get(LOSS_TRAIN, math.nan), checksum, parts)
+        told = Told(landed.step, self.model, landed.values().get(LOSS_TRAIN, math.nan), checksum, parts)
         self._queue.append((landed, told))
         if self.rank:
             self._ask(lambda store: store.set(self._key(self.rank, landed.step), told.packed()))

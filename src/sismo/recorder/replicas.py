@@ -22,6 +22,10 @@ class Replicas:
 
     def __init__(self, weights: Sequence[Weight], every: int) -> None:
         self._every = every
+        self.follow(weights)
+
+    def follow(self, weights: Sequence[Weight]) -> None:
+        """These are the weights from now on: a new round begins."""
         self._slices = [(weight.tensor, at) for weight in weights for at in range(0, local(weight.tensor).numel(), _SLICE)]
         self._compared = 0
         self._differ = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -15,7 +16,9 @@ from sismo.recorder import anatomy
 from sismo.recorder.local import sharded
 from sismo.recorder.panel import Draft
 from sismo.recorder.shield import Shield
-from sismo.recorder.taps import Taps
+from sismo.recorder.taps import Hanging
+
+_ASKS = attrgetter("requires_grad")
 
 
 class Weight(NamedTuple):
@@ -35,6 +38,7 @@ class Scene:
 
     Attributes:
         model: as the user gave it. root: without DDP and compile wrappers. compiled: whether taps on modules are off.
+        cut: whether the weights lie in pieces that nobody tells of, so that nothing is measured of them.
         blocks: repeated parts by name. weights: every trained parameter once, in the order of the model.
         draft: what has been measured since the last step. scaler: the gradient scaler, once one has been seen.
         taps: those of every panel.
@@ -46,12 +50,26 @@ class Scene:
         self.model = model
         self.root = anatomy.unwrapped(model)
         self.compiled = anatomy.is_compiled(model)
+        self.cut = anatomy.is_cut(model)
         self.optimizers = tuple(optimizers)
         self.blocks = anatomy.blocks(self.root)
         self.draft = Draft()
         self.scaler: Any = None
-        self.taps: list[Taps] = []
+        self.taps: list[Hanging] = []
+        self._held = self._holding()
         self.weights = _weights(self)
+
+    def changed(self) -> bool:
+        """Finds the weights again where the optimizers were given others since the last look, or some were frozen or thawed."""
+        was, self._held = self._held, self._holding()
+        if was == self._held:
+            return False
+        self.weights = _weights(self)
+        return True
+
+    def _holding(self) -> list[tuple[int, int]]:
+        groups = [group["params"] for _, group in self.groups]
+        return [(len(many), sum(map(_ASKS, many))) for many in groups]
 
     @property
     def sharded(self) -> bool:
@@ -103,6 +121,8 @@ def scene(model: object, optimizers: Any, shield: Shield) -> Scene:
 
 
 def _weights(scene: Scene) -> list[Weight]:
+    if scene.cut:
+        return []
     owner = {
         id(parameter): (optimizer, group, str(number))
         for number, (optimizer, group) in enumerate((o, g) for o in scene.optimizers for g in o.param_groups)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
+import os
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +31,9 @@ from sismo.recorder.replicas import Replicas
 from sismo.recorder.scene import scene
 from sismo.recorder.shield import Shield, log
 from sismo.recorder.witness import Witness
+
+_IDLE = 3
+"""Steps without a step of the optimizer, in a row or among the first ones, after which that is said."""
 
 
 class Recorder:
@@ -123,6 +129,7 @@ class Recorder:
         self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
         self._cadence = Cadence(budget, [job for panel in self._panels for job in panel.jobs()], every=every, in_step=across)
         header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
+        self._ranks = ranks
         self._replicas = Replicas(self._scene.weights, checksum_every if ranks.on and not across else 0)
         self._witness = Witness(self._scene, self._shield, self.path, loss_fn if ranks.world == 1 else None, self._happened)
         self._journal = Journal(
@@ -132,13 +139,16 @@ class Recorder:
         self._checkpoints = None
         if save_every is not None and ranks.rank == 0:
             self._checkpoints = Checkpoints(self._scene, self.path, every=save_every, keep=keep, parts=self._parts)
-        self._looked = False
+        self._looked = self._said_idle = False
+        self._steps = self._idle = self._idle_ever = 0
         self._was_full = False
         self._hooks.hang()
         with self._shield():
             self._arm(full=True)
         self._began = clock.seconds()
         self._shield.elapsed()
+        self._process = os.getpid()
+        atexit.register(self._exit)
 
     @property
     def model(self) -> nn.Module:
@@ -205,6 +215,9 @@ class Recorder:
         """Ends the run; an error is what ended it. Closing twice does nothing."""
         if self._closed:
             return
+        atexit.unregister(self._exit)
+        if isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and not error.code):
+            error = None
         if self._shield.alive:
             with self._shield():
                 self._journal.finish(self._cadence.summary(), error, self._step)
@@ -216,6 +229,12 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close(error)
+
+    def _exit(self) -> None:
+        """The process ends and nobody has closed the run. What a child of this process does is not its business."""
+        if os.getpid() == self._process:
+            # A prompt keeps the last error for ever, a script dies of it.
+            self.close(None if hasattr(sys, "ps1") else getattr(sys, "last_value", None))
 
     def _tell(self, moment: Moment, *arguments: Any) -> None:
         for handler in self._handlers[moment]:
@@ -236,6 +255,7 @@ class Recorder:
         self._journal.send(step, draft, ids, self._replicas.checksum(step))
         self._step = step + 1
         self._save(step)
+        self._look_for_updates()
         used = any(taps.used for taps in self._scene.taps)
         self._hooks.new_step()
         if not self._looked:
@@ -244,11 +264,44 @@ class Recorder:
         now = clock.seconds()
         self._cadence.account(now - self._began, self._shield.elapsed(), draft.spent, free=self._was_full)
         self._began = now
+        if self._scene.changed():
+            self._follow()
         # A window of full detail is not taken off the budget; the first step is, as every run has one.
         self._was_full = self._journal.watch.full(self._step)
         self._arm(full=self._was_full)
 
+    def _follow(self) -> None:
+        """Other weights are trained from now on."""
+        for at, panel in enumerate(self._panels):
+            if panel.of_weights:
+                panel.arm(())
+                self._panels[at] = type(panel)(self._scene)
+        self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
+        self._cadence.follow([job for panel in self._panels for job in panel.jobs()])
+        self._replicas.follow(self._scene.weights)
+        self._ranks.model = self._scene.likeness
+        self._journal.describe(manifest.trained(self._scene))
+
+    def _look_for_updates(self) -> None:
+        """A step in which no optimizer was called is none: says so once where they are many."""
+        self._steps += 1
+        if self._hooks.acted:
+            self._idle = 0
+            return
+        self._idle, self._idle_ever = self._idle + 1, self._idle_ever + 1
+        if not self._said_idle and (self._idle >= _IDLE or (self._idle_ever >= _IDLE and self._steps <= 4 * _IDLE)):
+            self._said_idle = True
+            log.warning(
+                "the optimizer took no step in %d calls of rec.step: call it once per optimizer step (not per micro-batch), and make a new "
+                "Recorder where the optimizer is made anew",
+                _IDLE,
+            )
+
     def _say_what_is_off(self, *, seen: bool) -> None:
+        if self._scene.cut:
+            log.warning(
+                "FSDP1 or DeepSpeed has the weights: gradients, weights and spectra are not recorded; they are with fully_shard (FSDP2)"
+            )
         off = "activations, units, attention and batches are not recorded"
         if self._scene.compiled:
             log.warning("the model is compiled: %s", off)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,23 @@ from torch.utils.hooks import RemovableHandle
 
 from sismo.recorder.hook import Hook
 from sismo.recorder.shield import Shield
+
+
+class Hanging(Protocol):
+    """What hangs in the model for no longer than it must."""
+
+    @property
+    def used(self) -> bool:
+        """Whether anything came by in this step."""
+        ...
+
+    def hang(self) -> None:
+        """Hangs it up for this step."""
+        ...
+
+    def rest(self) -> None:
+        """Takes it down until it is to hang again."""
+        ...
 
 
 class Taps:
@@ -24,7 +41,7 @@ class Taps:
     than they must: see ``hang`` and ``rest``.
     """
 
-    def __init__(self, shield: Shield, all_taps: list[Taps]) -> None:
+    def __init__(self, shield: Shield, all_taps: list[Hanging]) -> None:
         self._shield = shield
         self._wanted: list[Callable[[], RemovableHandle]] = []
         self._handles: list[RemovableHandle] = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -46,10 +46,38 @@ class _Clip(NamedTuple):
         return total / by, total * min(1.0, self.max_norm / (total + _EPSILON)) / by
 
 
+class _Place:
+    """Where the gradient of one parameter is added up. A hook on the parameter itself would be pickled with the model.
+
+    The place has the shape that the parameter had when it was made, and is made anew where nobody keeps it: so it is kept no longer
+    than it must.
+    """
+
+    used = False
+
+    def __init__(self, arrives: Callable[[Sequence[Tensor]], None]) -> None:
+        self._arrives = arrives
+        self._kept: tuple[Any, Any] | None = None
+        self.of: Tensor | None = None
+
+    def hang(self) -> None:
+        """Looks at what is added there from now on."""
+        if self._kept is None and self.of is not None and self.of.requires_grad:
+            node = get_gradient_edge(self.of).node
+            self._kept = node, node.register_prehook(self._arrives)
+
+    def rest(self) -> None:
+        """Lets go of it."""
+        if self._kept is not None:
+            self._kept[1].remove()
+            self._kept = None
+
+
 class GradientsPanel(Panel):
     """Gradient norms, global, by block and by group."""
 
     name: ClassVar[str] = "gradients"
+    of_weights: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
@@ -60,7 +88,9 @@ class GradientsPanel(Panel):
         self._free = False
         vectors = [weight.tensor for weight in scene.weights if weight.tensor.ndim == 1]
         self._watched = None if scene.sharded else next(reversed([*(weight.tensor for weight in scene.weights), *vectors]), None)
-        self._untap: Callable[[], None] = lambda: None
+        self._place = _Place(self._arrives)
+        scene.taps.append(self._place)
+        self._updated = True
         self._clear()
 
     def jobs(self) -> Sequence[Job]:
@@ -73,12 +103,10 @@ class GradientsPanel(Panel):
 
     def arm(self, parts: Collection[str]) -> None:
         self._armed = bool(parts)
+        self._from_update, self._updated = self._updated, False
         self._clear()
-        self._untap()
-        if self._armed and self._watched is not None and self._watched.requires_grad:
-            # Where gradients are added up: a hook on the parameter itself would be pickled with the model. Nobody else keeps the place.
-            self._place = get_gradient_edge(self._watched).node
-            self._untap = self._place.register_prehook(self._arrives).remove
+        self._place.rest()
+        self._place.of = self._watched if self._armed else None
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         return ()
@@ -112,8 +140,11 @@ class GradientsPanel(Panel):
 
     def on_before_update(self, optimizer: Optimizer) -> None:
         """Gradients are final."""
-        if self._carried is not None and any(weight.tensor is self._watched for weight in self.scene.of(optimizer)):
-            self.scene.draft.add(GRAD_CARRIED, self._carried)
+        if any(weight.tensor is self._watched for weight in self.scene.of(optimizer)):
+            self._updated = True
+            # Where a row ends between two updates, the next one begins with a gradient that is rightly there.
+            if self._carried is not None and self._from_update:
+                self.scene.draft.add(GRAD_CARRIED, self._carried)
         weights = [weight for weight in self.scene.of(optimizer) if weight.tensor.grad is not None]
         covered = frozenset().union(*self._clips)
         by = scaled.at_update(optimizer)

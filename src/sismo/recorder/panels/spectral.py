@@ -31,6 +31,7 @@ class SpectralPanel(Panel):
     """Spectral norms by warm-started power iteration."""
 
     name: ClassVar[str] = "spectral"
+    of_weights: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

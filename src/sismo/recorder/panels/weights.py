@@ -39,6 +39,7 @@ class WeightsPanel(Panel):
     """Norms of weights and updates, and Adam's RMS."""
 
     name: ClassVar[str] = "weights"
+    of_weights: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

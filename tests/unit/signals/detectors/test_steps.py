@@ -97,3 +97,9 @@ def test_gradients_that_pile_up_are_told_of_a_loss_below_zero_too() -> None:
 def test_a_first_look_at_updates_as_large_as_the_weights_is_enough() -> None:
     once = [run(loss=LEARNS, more={f"update_ratio/{name}": {0: ratio} for name in "abc"}) for ratio in (2.0, 0.5)]
     assert [look(made, "updates-of-a-tenth").state for made in once] == [State.PRESENT, State.UNKNOWN]
+
+
+@pytest.mark.parametrize(("large", "state"), [(2, State.ABSENT), (5, State.ABSENT), (6, State.PRESENT)])
+def test_large_updates_of_the_first_steps_alone_are_an_optimizers_own(large: int, state: State) -> None:
+    """Adam's first steps are of the size of the LR in every entry, whatever the gradient."""
+    assert look(recorded(np.where(np.arange(60) < large, 0.12, 0.02)), "updates-of-a-tenth").state is state
