@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sismo.records.channels import LOSS_TRAIN
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
@@ -39,14 +39,28 @@ def _activation(view: View, step: int) -> Observation:
 
 
 def _weight(view: View, step: int) -> Observation:
-    """A block whose weights, taken before the update, were not finite in the step that lost the loss, while those of others were."""
-    norms = {series.channel: _at(series, step) for series in view.family("spectral")}
-    looked = {channel: norm for channel, norm in norms.items() if norm is not None}
-    if not looked:
-        return unknown("spectral at step {at}", at=step)
-    bad = [channel for channel, norm in looked.items() if not np.isfinite(norm)]
-    alone = 0 < len(bad) < len(looked)
-    return present(step, channel=bad[0], worst=bad[0], total=len(looked)) if alone else absent("spectral")
+    """A block whose weights, taken before the update, were not finite in the step that lost the loss, while those of others were.
+
+    Where all are bad it is the update before that lost them, unless its gradient was finite. From the weights themselves where those were
+    looked at, else from the norms of the matrices.
+    """
+    for family in ("weight_nonfinite", "spectral"):
+        values = {series.channel: _at(series, step) for series in view.family(family)}
+        looked = {channel: value for channel, value in values.items() if value is not None}
+        bad = [channel for channel, value in looked.items() if (value > 0 if family == "weight_nonfinite" else not np.isfinite(value))]
+        if looked:
+            alone = 0 < len(bad) < len(looked) or (bool(bad) and _sound_gradient_before(view, step))
+            return present(step, channel=bad[0], worst=bad[0], count=len(bad), total=len(looked)) if alone else absent(family)
+    return unknown("spectral at step {at}", at=step)
+
+
+def _sound_gradient_before(view: View, step: int) -> bool:
+    """Whether the gradient norm of the row right before a step is logged and finite."""
+    norm, loss = view.series(GRAD_NORM_PRE), view.series(LOSS_TRAIN)
+    if norm is None or loss is None or not (loss.steps < step).any():
+        return False
+    value = _at(norm, int(loss.steps[loss.steps < step][-1]))
+    return value is not None and bool(np.isfinite(value))
 
 
 def _only_loss(*, infinite: bool) -> Callable[[View, int], Observation]:
@@ -67,7 +81,7 @@ def _only_loss(*, infinite: bool) -> Callable[[View, int], Observation]:
 _HOW = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("activation-nonfinite-with-loss", (LOSS_TRAIN, "act_nonfinite"), _when_lost(_activation), "{worst} is not finite in the step that loses the loss ({count} of {total} layers)", "every activation is finite in the step that loses the loss", _HOW),
-    Detector("weight-nonfinite-first", (LOSS_TRAIN, "spectral"), _when_lost(_weight), "{worst} is not finite in the step that loses the loss, the other matrices still are: the weight was bad before the step", "no matrix is bad before the others", _HOW),
+    Detector("weight-nonfinite-first", (LOSS_TRAIN, GRAD_NORM_PRE, "weight_nonfinite", "spectral"), _when_lost(_weight), "{worst} is not finite in the step that loses the loss, before the update ({count} of {total}): the weight was bad already", "no weight is bad before the others", _HOW),
     Detector("only-loss-nan", (LOSS_TRAIN, "act_nonfinite"), _when_lost(_only_loss(infinite=False)), "in step {start} the loss alone is NaN: all {total} layers, the output with them, are finite", "the loss is not NaN by itself", _HOW),
     Detector("only-loss-infinite", (LOSS_TRAIN, "act_nonfinite"), _when_lost(_only_loss(infinite=True)), "in step {start} the loss alone is infinite: all {total} layers, the output with them, are finite", "the loss is not infinite by itself", _HOW),
 )  # fmt: skip

@@ -22,6 +22,8 @@ _NORM_GROWTH = Threshold(
     "Growth of the gradient norm before a failure that counts as a run-up.",
 )
 _LOSS_GROWTH = Threshold("runup-loss-growth", 1.5, 1.5, "×", "chosen: half as much again is outside any noise that still trains", "Growth of the loss before a failure that counts as a run-up.")  # fmt: skip
+_USUAL = 50
+"""Rows before those that show how far the noise of the run reaches."""
 _ROWS = 20
 """A run-up is looked for in so many rows before the failure; a divergence at a usable learning rate takes 1 to 10 steps."""
 
@@ -64,8 +66,10 @@ def _growth(series: Series, step: int) -> tuple[float, int, float, float] | None
     peak = float(recent[top])
     # What has come down again, more than halfway, led up to nothing.
     lasts = level(recent[-2:]) >= 0.5 * peak and float(recent[-2:].max()) - base >= 0.5 * (peak - base)
-    growth = float(recent[top]) / base if base > 0 and lasts else 1.0
-    return growth, start, base, float(recent[top])
+    # Nor what the rows before it reach as well, now and then.
+    new = earlier.size < _USUAL or level(recent[-2:]) > float(earlier[-_USUAL:].max())
+    growth = peak / base if base > 0 and lasts and new and rising.size else 1.0
+    return growth, start, base, peak
 
 
 def _beginning(above: NDArray[np.bool_], row: int) -> int:
@@ -163,7 +167,9 @@ def _logged(*names: str) -> Callable[[View, int], bool]:
 
 
 def _weights_seen(view: View, step: int) -> bool:
-    """Whether all matrices were looked at in the step that was lost: they take turns, and one may go bad between two looks."""
+    """Whether all weights, or all matrices, were looked at in the step that was lost: matrices take turns, and one may go bad between."""
+    if any(bool((series.steps == step).any()) for series in view.family("weight_nonfinite")):
+        return True
     matrices = view.family("spectral")
     if not matrices:
         return _logged("weight_norm")(view, step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,8 @@ from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Event
 from sismo.signals.types import Detector, Observation, absent, present
 from sismo.signals.view import View
+
+_NONFINITE = re.compile(r"\bnans?\b|\binf(?:s|inity|inite)?\b|\bnon-?finite\b", re.IGNORECASE)
 
 
 def _warned(*tags: str) -> Callable[[View], Observation]:
@@ -49,9 +52,15 @@ def _crashed(view: View) -> Observation:
     return present(hits[-1].step, line=_quoted(hits[-1]))
 
 
+def _crashed_of_nonfinite(view: View) -> Observation:
+    """The error that ended the log names NaN or infinity: a distribution, a sampler or a conversion that was given one refuses it."""
+    hits = [event for event in view.events if event.kind == "crash" and _NONFINITE.search(str(event.data.get("line", "")))]
+    return present(hits[-1].step, line=_quoted(hits[-1])) if hits else absent()
+
+
 def _quoted(event: Event) -> str:
     """The line, behind its number in the log where that is known, as grep -n has it."""
-    line = str(event.data.get("line", ""))[:100]
+    line = " ".join(str(event.data.get("line", "")).split())[:100]
     return f"{event.data['place']}: {line}" if "place" in event.data else line
 
 
@@ -83,6 +92,13 @@ DETECTORS = (
     _says("warned-of-overlap", "overlapped communication", "overlap-comm"),
     _says("warned-of-missing-labels", "rows without labels", "no-labels"),
     _says("warned-of-batch-of-one", "a batch of one in batch norm", "batch-of-one"),
+    Detector(
+        "crashed-of-nonfinite",
+        ("events.crash",),
+        _crashed_of_nonfinite,
+        "the error that ends the log tells of a value that is not finite: “{line}”",
+        "the log does not end in an error about NaN or infinity",
+    ),
     Detector("log-ends-in-a-crash", ("events.crash",), _crashed, "the log ends in a crash: “{line}”", "the log does not end in a crash"),
     _remark("several-runs", "one run in this file"),
     _remark("two-writers", "one writer"),

@@ -28,10 +28,8 @@ _NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; meas
 _LR_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "measured: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")  # fmt: skip
 _AGAIN = 6
 """Climbs in a window from which on a height is nothing new; of spikes that crowd before a divergence there are fewer."""
-_PROMPT = 20
-"""Rows after a jump within which an evaluation still tells of the model that made it."""
-_AS_MUCH = 0.8
-"""Share of the rise of the training loss from which the validation loss has risen as much."""
+_PROMPT, _AS_MUCH = 20, 0.8
+"""Rows after a jump within which an evaluation tells of the model that made it; share of the rise of the loss that is as much."""
 _OFTEN = 3
 """Other spikes from which on they say what the run does by itself."""
 _BY_CHANCE = 2.6
@@ -186,18 +184,15 @@ def _val_unmoved(view: View) -> Observation:
 def _val_jumps(view: View) -> Observation:
     """After a jump that stays, the evaluations are well above the last one before it: a worse model, not other data.
 
-    One that comes later counts where it has risen as the training loss has: by then the model has learnt whatever it was given, and on
-    good data it is bad for that too, but not as bad.
-    """
+    A late one counts where it rose as the loss did: by then even a good model has learnt bad data."""
     found = _val_at(view, lambda earlier, later: float(later.min()) > 1.05 * earlier)
-    loss, val = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL)
-    if found.state is not State.PRESENT or found.start is None or loss is None or val is None:
+    loss, val, start = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL), found.start
+    if start is None or loss is None or val is None:
         return found
-    start, first = found.start, int(val.steps[np.searchsorted(val.steps, found.start)])
-    rows = int(np.searchsorted(loss.steps, first) - np.searchsorted(loss.steps, start))
-    climbed = level(after(loss, first, _PROMPT)) - level(before(loss, start, _PROMPT))
-    follows = float(after(val, start, 1)[0] - before(val, start, 1)[0]) >= _AS_MUCH * climbed
-    return found if rows <= _PROMPT or follows else unknown(LOSS_VAL)
+    first = val.steps[np.searchsorted(val.steps, start)]
+    soon = np.diff(np.searchsorted(loss.steps, [start, first])) <= _PROMPT
+    climbed = level(after(loss, int(first), _PROMPT)) - level(before(loss, start, _PROMPT))
+    return found if soon or after(val, start, 1)[0] - before(val, start, 1)[0] >= _AS_MUCH * climbed else unknown(LOSS_VAL)
 
 
 def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observation:

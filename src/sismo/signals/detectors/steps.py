@@ -10,8 +10,8 @@ import numpy as np
 
 from sismo.records.channels import GRAD_CARRIED, LOSS_TRAIN, LR
 from sismo.records.types import Series
-from sismo.signals.levels import finite, level, noise, part_ends, part_levels, wander
-from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.levels import failure, finite, level, noise, part_ends, part_levels, wander
+from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _OFTEN = 0.1
@@ -71,6 +71,15 @@ def _carried(view: View) -> Observation:
     count = int(np.count_nonzero(series.values[1:]))
     enough = count >= 0.9 * (len(series) - 1)
     return present(int(series.steps[1]), channel=GRAD_CARRIED, count=count, rows=len(series) - 1) if enough else absent(GRAD_CARRIED)
+
+
+def _lost_uncarried(view: View) -> Observation:
+    """The loss is lost for good, and no step was seen to begin on the gradient of the one before."""
+    loss = view.series(LOSS_TRAIN)
+    at = failure(loss.values) if loss is not None else None
+    if loss is None or at is None or bool(np.isfinite(loss.values[at:]).any()) or _carried(view).state is State.PRESENT:
+        return unknown(LOSS_TRAIN) if loss is None else absent(LOSS_TRAIN)
+    return present(int(loss.steps[at]), channel=LOSS_TRAIN)
 
 
 def _cleared(view: View) -> Observation:
@@ -153,6 +162,7 @@ _RECORD = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("best-before-lr-peak", (LOSS_TRAIN, LR), _best_before_peak, "the loss was at {best:.4g} at step {start}, while the LR still rose ({lr:.3g}), and is at {later:.4g} about the peak of the LR", "the loss is lower about the LR's peak than before"),
     Detector("gradients-carried-over", (GRAD_CARRIED,), _carried, "{count} of {rows} {rows:step|steps} began with the gradient of the step before still in place", "gradients are cleared before each step", _RECORD),
+    Detector("lost-without-carried-gradients", (LOSS_TRAIN, GRAD_CARRIED), _lost_uncarried, "the loss is lost from step {start} on, and no step was seen to begin with the gradient of the one before", "the loss is not lost, or gradients were carried over"),
     Detector("gradients-cleared", (GRAD_CARRIED,), _cleared, "{count} of {rows} {rows:step|steps} began with the gradient cleared", "steps begin with a gradient in place", _RECORD),
     Detector("updates-of-a-tenth", (_UPDATES,), _huge, "at {count} {count:look|looks} from step {start} on, the update is some tenth of the weights or more in half of the groups (up to {ratio:.2g})", "updates are under a tenth of the weights", _RECORD, (_TENTH,)),
     Detector("decay-outruns-learning", ("header", LR), _decay, "a decay of {decay:.3g} at the peak LR halves every weight in {half:.2g} steps", "decay takes thousands of steps to halve a weight", _RECORD, (_HALF_LIFE,)),

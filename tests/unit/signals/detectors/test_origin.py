@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.runs import event, falling, names, run, with_at
 from support.trios import Trio, check, check_all, each
 
@@ -41,6 +42,22 @@ def test_every_signal_of_the_file_is_tried() -> None:
 @each(TRIOS)
 def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
     check(signal, trio)
+
+
+@pytest.mark.parametrize(("bad", "norm", "first"), [
+    ((0.0, 7.0), None, "nonfinite-weight"),
+    ((5.0, 7.0), 1.0, "nonfinite-weight"),
+    ((5.0, 7.0), None, "log-of-zero"),
+    ((0.0, 0.0), 1.0, "log-of-zero"),
+])  # fmt: skip
+def test_weights_that_were_bad_before_the_update_are_the_cause_unless_the_update_before_it_lost_them(
+    bad: tuple[float, float], norm: float | None, first: str
+) -> None:
+    counts = {f"weight_nonfinite/{name}": {300: count} for name, count in zip("ab", bad, strict=True)}
+    norms = None if norm is None else np.where(np.arange(400) < 300, norm, NAN)
+    made = run(loss=LOST, norm=norms, more=counts, dtype="fp32")
+    assert names(made)[0] == first
+    assert ("nonfinite-weight" in names(made)) is (first == "nonfinite-weight")
 
 
 ALONE = {"act_nonfinite/a": {200: 0.0, 300: 0.0}}

@@ -97,3 +97,11 @@ def test_a_matrix_that_was_not_looked_at_in_the_lost_step_may_have_gone_bad() ->
     assert (finding.cause.id, finding.twins) == ("log-of-zero", ("nonfinite-weight",))
     watched = run(loss=LOST, norm=NORM, dtype="fp32", more={"spectral/a": np.ones(400)})
     assert "nonfinite-weight" not in names(watched)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_the_noise_reaches_now_and_then_is_no_run_up(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    noisy = 0.3 * rng.gamma(2.0, 0.5, 400)
+    noisy[298:300] = np.sort(noisy[230:280])[-2]
+    assert state(run(loss=np.where(np.arange(400) < 300, noisy, np.nan)), "loss-runup") is State.ABSENT

@@ -31,6 +31,7 @@ def configured(decay: float, optimizer: str = "AdamW", lr: object = LR, loss: ob
     return run(loss=loss, lr=lr, config={"sismo": {"optimizers": [optimizer], "groups": groups}})  # type: ignore[arg-type]
 
 
+LOST = np.where(STEP < 300, LEARNS, np.nan)
 RATES = np.interp(LOOKS, STEP, LR)
 ROUNDED = RATES * np.where(LOOKS < 400, 5.0, 0.05)
 TRIOS = {
@@ -40,6 +41,9 @@ TRIOS = {
     ),
     "gradients-cleared": Trio(
         run(more={"grad_carried": np.zeros(41)}), run(more={"grad_carried": np.append(0.0, np.ones(40))}), run(loss=LEARNS)
+    ),
+    "lost-without-carried-gradients": Trio(
+        run(loss=LOST), run(loss=LOST, more={"grad_carried": np.append(0.0, np.ones(40))}), run(norm=np.ones(40))
     ),
     "updates-of-a-tenth": Trio(recorded(np.full(60, 0.12)), recorded(np.full(60, 0.03)), run(loss=LEARNS)),
     "decay-outruns-learning": Trio(configured(30.0), configured(0.1), run(loss=LEARNS, lr=LR)),
@@ -92,6 +96,14 @@ def test_a_norm_that_climbs_where_gradients_are_cleared_is_no_missing_zero_grad(
 
 def test_gradients_that_pile_up_are_told_of_a_loss_below_zero_too() -> None:
     assert alarms(run(loss=-LEARNS, more={"grad_carried": np.append(0.0, np.ones(40))})) == ["missing-zero-grad"]
+
+
+def test_gradients_that_pile_up_until_the_loss_is_lost_come_before_the_explosion() -> None:
+    climbs = np.where(STEP < 300, np.geomspace(1.0, 1e5, 600), np.nan)
+    explodes = np.where((STEP > 280) & (STEP < 300), 1e3 * LEARNS, LOST)
+    said = names(run(loss=explodes, norm=climbs, more={"grad_carried": np.append(0.0, np.ones(299))}))
+    assert said[0] == "missing-zero-grad"
+    assert "missing-zero-grad" not in names(run(loss=explodes, norm=climbs))
 
 
 def test_a_first_look_at_updates_as_large_as_the_weights_is_enough() -> None:

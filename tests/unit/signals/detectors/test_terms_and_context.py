@@ -60,6 +60,11 @@ SAID = {
         name: Trio(run(events=[event(1, "warning", tag=tag, line="x")]), run(events=[event(1, "warning", tag="other")]), None)
         for name, tag in TAGS.items()
     },
+    "crashed-of-nonfinite": Trio(
+        run(events=[event(9, "crash", line="RuntimeError: probability tensor contains either `inf`, `nan` or element < 0")]),
+        run(events=[event(9, "crash", line="RuntimeError: information about nanoseconds in inference")]),
+        None,
+    ),
     "log-ends-in-a-crash": Trio(run(events=[event(9, "crash", line="CUDA out of memory")]), run(events=[event(9, "checkpoint")]), None),
     **{
         f"note-{code}": Trio(run(notes=[Note(code, "remark {n}", {"n": 1})]), run(notes=[Note("skipped-lines", "remark")]), None)
@@ -127,3 +132,15 @@ def test_the_losses_of_two_networks_need_no_balance() -> None:
     sizes = {"loss_term/g_fea": level(400, 0.9), "loss_term/d_real": level(400, 2e-5, 1e-6)}
     assert state(run(loss=CALM, more=sizes), "terms-out-of-balance") is State.PRESENT
     assert state(run(loss=CALM, more=sizes, objective="gan"), "terms-out-of-balance") is State.UNKNOWN
+
+
+@pytest.mark.parametrize("line", [
+    "ValueError: Expected parameter logits to satisfy the constraint Real(), but found invalid values:\ntensor([[nan, 1.],\n",
+    "ValueError: cannot convert float NaN to integer",
+    "ValueError: Input contains infinity or a value too large for dtype('float32').",
+    "RuntimeError: Function 'LogBackward0' returned nan values in its 0th output.",
+])  # fmt: skip
+def test_a_run_that_an_error_about_nan_ended_is_not_healthy(line: str) -> None:
+    made = run(loss=falling(300), events=[event(300, "crash", line=line)])
+    assert alarms(made) == ["nonfinite-loss-in-words"]
+    assert alarms(run(loss=falling(300), events=[event(300, "crash", line="KeyError: 'input_ids'")])) == []

@@ -1,0 +1,61 @@
+"""Panel 3, the weights where the gradient is lost: ``weight_nonfinite/BLOCK``, how many of its weights are not finite before the update.
+
+Formula: the number of entries that are NaN or infinite, at a step whose gradient in the last vector of the model (a bias, or a matrix
+where there is none) is not finite: a lost loss loses that gradient, and after the update every weight is lost, so that only this moment
+tells a weight that was bad already. On the CPU alone: on an accelerator asking whether the gradient is lost would wait for it. Cost: a
+look at that vector at every step, and one pass over the weights at the steps that are lost, twenty at the most. Source: the catalogue,
+nonfinite-weight.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+import torch
+from torch.optim import Optimizer
+
+from sismo.recorder.panel import Job, Panel
+from sismo.recorder.scene import Scene
+from sismo.records.types import Event
+
+_MOST = 20
+
+
+class LostPanel(Panel):
+    """What the weights are like at the steps that lose the gradient."""
+
+    name: ClassVar[str] = "lost"
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        vectors = [weight for weight in scene.weights if weight.tensor.ndim == 1]
+        self._watched = [*scene.weights, *vectors][-1]
+        near = not scene.sharded and all(weight.tensor.device.type == "cpu" for weight in scene.weights)
+        self._left = _MOST if near else 0
+
+    def jobs(self) -> Sequence[Job]:
+        return ()
+
+    def arm(self, parts: Collection[str]) -> None:
+        pass
+
+    def on_before_update(self, optimizer: Optimizer) -> None:
+        """Gradients are final; the weights are still those of the forward pass."""
+        gradient = self._watched.tensor.grad
+        # On the CPU a number is there at once: ``numpy`` waits for nothing.
+        if not self._left or self._watched.optimizer is not optimizer or gradient is None or gradient.isfinite().all().numpy():
+            return
+        self._left -= 1
+        bad: Counter[str] = Counter(dict.fromkeys(self.scene.block_names, 0))
+        for weight in self.scene.weights:
+            bad[weight.block] += weight.tensor.numel() - int(torch.count_nonzero(weight.tensor.detach().isfinite()).numpy())
+        for block, count in bad.items():
+            self.scene.draft.add(f"weight_nonfinite/{block}", count)
+
+    def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
+        return ()
+
+
+PANEL = LostPanel
