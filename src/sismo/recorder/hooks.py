@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 
 from sismo.recorder.events import Moment
 from sismo.recorder.hook import Hook, elsewhere
-from sismo.recorder.scene import Scene
+from sismo.recorder.scene import Scene, Weight
 from sismo.recorder.shield import Shield, log
 
 Tell = Callable[..., None]
@@ -36,6 +36,8 @@ class Hooks:
         self.tap_at_call = False
         self._norm_type = 2.0
         self.acted = False
+        self._weights: list[Weight] | None = None
+        self._mine: set[int] = set()
         self._optimizers = weakref.WeakSet(scene.optimizers)
 
     def hang(self) -> None:
@@ -51,10 +53,6 @@ class Hooks:
         if not self._scene.compiled:
             handle = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
             self._undo.append(handle.remove)
-
-    @property
-    def _mine(self) -> set[int]:
-        return {id(weight.tensor) for weight in self._scene.weights}
 
     def take_down(self) -> None:
         """Removes them, last one first."""
@@ -204,5 +202,7 @@ class Hooks:
         return [weight.tensor for weight in self._scene.weights if id(weight.tensor.grad) in wanted]
 
     def _concerns(self, tensors: Sequence[Tensor]) -> bool:
-        mine = self._mine
-        return any(id(tensor) in mine for tensor in tensors)
+        if self._weights is not self._scene.weights:
+            self._weights = self._scene.weights
+            self._mine = {id(weight.tensor) for weight in self._weights}
+        return any(id(tensor) in self._mine for tensor in tensors)
