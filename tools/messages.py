@@ -18,7 +18,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from sismo.lab.catalogue import faults, kinds, tasks
-from sismo.records.channels import FAMILIES, PANELS, panel_of
+from sismo.records.channels import FAMILIES, panel_of
 from sismo.report.language import LOCALE
 from sismo.signals.registry import detectors, thresholds
 from sismo.tree.catalogue import causes, remedies, trees
@@ -90,8 +90,8 @@ def sentences() -> Iterator[tuple[str, str]]:
         yield threshold.about, f"threshold {threshold.name}"
     for family in FAMILIES.values():
         yield family.record, f"channel {family.name}"
-    for name, (_, families) in PANELS.items():
-        yield panel_of(families[0]), f"panel {name}"
+    for name in dict.fromkeys(map(panel_of, FAMILIES)):
+        yield name, "panel"
     for task in tasks().values():
         yield task.title, f"task {task.id}"
     for fault in faults().values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -194,6 +195,118 @@ def test_examples_that_scatter_by_factors_carry_nothing_until_one_leaves_them_al
     for batch in noise:
         batch[7] = 1e5
         assert [one.place for one in Carried(tuple(Example(at, loss, 1.0, None) for at, loss in enumerate(batch))).outliers][:1] == [7]
+
+
+@cache
+def taught(steps: int = 400) -> tuple[nn.Module, Tensor]:
+    """A classifier of four classes that has learnt its task, and the matrix that gives the class."""
+    torch.manual_seed(0)
+    rule, model = torch.randn(8, 4), nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 4))
+    optimizer = torch.optim.Adam(model.parameters(), 5e-3)
+    for _ in range(steps):
+        loss = exam(model, asked(rule, 64))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model, rule
+
+
+def asked(rule: Tensor, count: int) -> dict[str, Tensor]:
+    inputs = torch.randn(count, 8)
+    return {"x": inputs, "labels": (inputs @ rule).argmax(-1)}
+
+
+def exam(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    return nn.functional.cross_entropy(model(batch["x"]), batch["labels"])
+
+
+def test_what_no_optimizer_holds_piles_up_nothing_that_a_step_takes() -> None:
+    """Its gradient is cleared by no zero_grad of an optimizer; that it is in none is what is wrong."""
+    model, _ = loops.build(dropout=0.0)
+    some = torch.optim.AdamW([value for name, value in model.named_parameters() if not name.startswith("head")])
+    found = flow(model, loops.batches(1)[0], loops.loss_of, some, loop)
+    assert found.piles_up is False
+    assert found.not_held == ("head.weight",)
+
+
+def test_piled_up_and_scaled_gradients_are_explained_each_by_its_own_numbers() -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    batch = loops.batches(1)[0]
+    said = [" ".join(str(note) for note in (found.verdict, *found.notes))
+            for way in (piles, clips_scaled) for found in [flow(model, batch, loops.loss_of, optimizer, way).report()]]  # fmt: skip
+    assert "2 times the gradient of the first" in said[0]
+    assert "zero_grad" in said[0]
+    assert "unscale" not in said[0]
+    assert "65536 times that of the loss" in said[1]
+    assert "unscale_" in said[1]
+    assert "zero_grad" not in said[1]
+
+
+def test_a_lost_gradient_has_no_shares_in_percent() -> None:
+    model, _ = loops.build(dropout=0.0)
+    with torch.no_grad():
+        model.head.weight[3, 3] = float("nan")
+    report = carried(model, loops.batches(1)[0], loops.loss_of).report()
+    assert not any("nan%" in str(note) for note in report.notes)
+    model.head.weight.data[3, 3] = 0.0
+    infinite = carried(model, loops.batches(1)[0], lambda model, batch: (loops.loss_of(model, batch) * 0.0).sqrt()).report()
+    assert not any("nan%" in str(note) for note in infinite.notes)
+
+
+def test_one_bad_example_among_easy_ones_carries_the_batch() -> None:
+    model, rule = taught()
+    torch.manual_seed(1)
+    found = 0
+    for _ in range(20):
+        batch = asked(rule, 16)
+        batch["labels"][5] = model(batch["x"][5]).argmin()
+        found += [one.place for one in carried(model, batch, exam).outliers] == [5]
+    assert found >= 18
+
+
+def test_easy_examples_of_which_some_are_less_easy_carry_nothing() -> None:
+    """Losses of what is known by heart are 0, or lie orders of size apart."""
+    model, rule = taught()
+    torch.manual_seed(2)
+    assert sum(bool(carried(model, asked(rule, 16), exam).outliers) for _ in range(30)) <= 2
+
+
+def test_several_bad_examples_are_found_together() -> None:
+    model, rule = taught()
+    torch.manual_seed(3)
+    batch = asked(rule, 16)
+    for place in (2, 9):
+        batch["labels"][place] = model(batch["x"][place]).argmin()
+    assert {one.place for one in carried(model, batch, exam).outliers} == {2, 9}
+
+
+def test_it_says_how_much_they_hold() -> None:
+    model, rule = taught()
+    torch.manual_seed(1)
+    batch = asked(rule, 16)
+    batch["labels"][5] = model(batch["x"][5]).argmin()
+    said = [str(note) for note in carried(model, batch, exam).report().notes]
+    assert any("of the loss of the batch is in there" in note for note in said)
+
+
+def test_a_text_among_others_is_told_by_its_tokens() -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    known = torch.arange(loops.LENGTH + 1).repeat(16, 1)
+    for _ in range(150):
+        loss = loops.loss_of(model, known)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    batch = known.clone()
+    batch[11] = torch.arange(90, 90 - loops.LENGTH - 1, -1)
+    found = carried(model, batch, loops.loss_of)
+    assert [one.place for one in found.outliers] == [11]
+    assert any(str(note).startswith("Example 11 begins with the tokens 90 89 88") for note in found.report().notes)
+
+
+def test_an_untrained_model_has_no_hard_examples() -> None:
+    model, _ = loops.build(dropout=0.0)
+    assert not carried(model, loops.batches(1, size=16)[0], loops.loss_of).outliers
 
 
 def test_a_batch_that_is_lost_as_a_whole_is_carried_by_no_example() -> None:

@@ -344,3 +344,22 @@ def keep(folder: Path, first: int, last: int) -> None:
     (folder / "batches").mkdir()
     for step, batch in zip(range(first, last), loops.batches(last - first), strict=True):
         torch.save(batch, folder / "batches" / f"step-{step:09d}.pt")
+
+
+def test_the_example_that_carries_a_batch_is_named_by_its_id(tmp_path: Path) -> None:
+    from sismo.probes.kinds import batch as probe
+
+    folder = tmp_path / "run"
+    model, optimizer = loops.build(dropout=0.0)
+    with Recorder(model, optimizer, folder) as recorder:
+        loops.train(model, optimizer, 3, recorder.step)
+    add_event(folder, Event(1, "batch", {"ids": [f"doc-{place}" for place in range(8)]}))
+    inputs = torch.randn(8, 5)
+    inputs[2] *= 1e4
+    (folder / "batches").mkdir(exist_ok=True)
+    torch.save(inputs, folder / "batches" / "step-000000001.pt")
+    built = Built(nn.Linear(5, 1), lambda model, batch: model(batch).square().mean())
+    report = probe.run(Case(built, read_run(folder), given_step=1))
+    assert report.data["ids"] == "doc-2"
+    assert any("Their ids: doc-2." in str(note) for note in report.notes)
+    assert "duplicates" not in report.data  # no other batch was there to find it in

@@ -304,3 +304,19 @@ def test_a_mean_over_nothing_is_told_from_other_divisions() -> None:
     assert of(lambda y: y[:0].mean())["over"] == "nothing"
     assert of(lambda y: nn.functional.cross_entropy(y, torch.full((5,), -100)))["over"] == "nothing"
     assert of(lambda y: (1 / y).mean())["over"] == "something"
+
+
+def test_the_table_ends_at_the_origin_and_counts_what_descends_from_it() -> None:
+    from sismo.report.language import language
+    from sismo.report.page import Page
+    from sismo.report.probe import render
+
+    model, _ = loops.build(dropout=0.0)
+    model.blocks[0].mlp[1].register_forward_hook(lambda module, inputs, output: output / (output * 0))
+    report = nan_origin(model, loops.batches(1)[0], loops.loss_of).report()
+    assert report.until is not None
+    assert [row[-1] for row in report.rows[: report.until]].count("no") == 1
+    short, full = (render(report, Page(language("en"), verbose=verbose)) for verbose in (False, True))
+    assert "later rows: --verbose)" in short
+    assert short.splitlines()[-2].split()[:2] == ["forward", "blocks.0.mlp.1"]
+    assert len(full.splitlines()) > len(report.rows)

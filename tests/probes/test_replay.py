@@ -211,3 +211,12 @@ def test_a_looser_clip_than_the_one_in_force_is_not_tried() -> None:
         for clip in (None, 1.0, 0.5, 0.1)
     ]
     assert tried == [True, True, False, False]
+
+
+def test_what_is_usual_is_told_as_far_as_it_is_known() -> None:
+    for usual, said in ((Usual(2.0, 0.1), "not known"), (Usual(2.0, 0.1, 1.5), "gradient norm 1.5")):
+        notes = [
+            str(note) for note in Replay({outcomes.AS_IT_WAS: Outcome(outcomes.AS_IT_WAS, 2.0, 1.0)}, usual, True, False).report().notes
+        ]
+        assert any(said in note for note in notes)
+        assert not any("nan" in note.lower() for note in notes)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from sismo.records.types import Run
+from sismo.records.schema import BATCHES
+from sismo.records.types import RECORDED, Run
 
 
 def fingerprints(run: Run, first: int, last: int) -> list[str]:
@@ -25,3 +27,8 @@ def ids(run: Run, first: int, last: int) -> list[str]:
         if first <= event.step <= last and isinstance(given, (list, tuple)):
             found += [str(one) for one in cast("Sequence[object]", given)]
     return found
+
+
+def kept(run: Run, step: int) -> bool:
+    """Whether the batch of a step is in the run folder, so that it can be tried again."""
+    return run.header.source == RECORDED and (Path(run.path) / BATCHES / f"step-{step:09d}.pt").is_file()

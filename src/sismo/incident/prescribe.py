@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sismo.incident.batches import fingerprints, ids
+from sismo.incident.batches import fingerprints, ids, kept
 from sismo.incident.checkpoints import HEALTHY, last_healthy
 from sismo.incident.settings import proposed
 from sismo.incident.subject import subject_of
@@ -16,6 +16,8 @@ from sismo.tree.catalogue import remedies
 from sismo.tree.proof import OF_A_STEP, decider, denied_by, proved_by
 from sismo.tree.remedy import Kind, Remedy, Restart
 from sismo.tree.types import Diagnosis, Finding
+
+_FILE = "BATCH.pt"
 
 
 def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
@@ -37,6 +39,7 @@ def prescribe(run: Run, diagnosis: Diagnosis) -> Prescription:
         changes=[change for change in (proposed(one, run) for one in remedy.changes) if change.old is None or change.new is not None],
         code=remedy.code,
         probe=probe,
+        needs=_needs(run, first) if _FILE in probe else None,
     )
 
 
@@ -163,4 +166,15 @@ def probe_command(run: Run, finding: Finding, remedy: Remedy) -> str:
         return ""
     recorded = f" --run {run.path}" if run.header.source == "sismo-run" else ""
     step = f" --step {finding.step}" if finding.step is not None and remedy.probe in OF_A_STEP else ""
-    return f"sismo probe {remedy.probe} --entry YOUR.MODULE:build{recorded}{step}"
+    batch = f" --batch {_FILE}" if step and not kept(run, finding.step or 0) else ""
+    return f"sismo probe {remedy.probe} --entry YOUR.MODULE:build{recorded}{step}{batch}"
+
+
+def _needs(run: Run, finding: Finding) -> Text:
+    """How the batch of a step is had that was not kept, and what can be looked at without it."""
+    numbers = {"unit": run.header.step_unit, "step": finding.step, "file": _FILE, "confirm": Text(finding.cause.confirm)}
+    return Text(
+        "The batch of {unit} {step} was not kept: let the loader come to it again (same seed, same order) and torch.save(batch, '{file}'), "
+        "or record the next run with rec.batches(loader), which keeps it. What can be looked at without it: {confirm}",
+        numbers,
+    )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sismo.incident.batches import fingerprints, ids
+from sismo.incident.batches import fingerprints, ids, kept
 from sismo.incident.types import Gap, Symptom
 from sismo.postmortem import Text
 from sismo.records.channels import FAMILIES, GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN, LOSS_VAL, LR
@@ -231,9 +231,9 @@ def _tokens(scene: Scene) -> Iterator[Symptom]:
             found[measure] = value
             found[f"{measure}_usual"] = level(finite(series).values) if series is not None else 0.0
     if "rarity" not in found:
-        yield Symptom(
-            name, None, Gap(Text("the tokens of that batch"), Text("run sismo probe batch on it, or record a run with sismo.Recorder"))
-        )
+        there = kept(scene.run, scene.onset)
+        how = Text("run sismo probe batch on it" if there else "record a run with sismo.Recorder and loop over rec.batches(loader)")
+        yield Symptom(name, None, Gap(Text("the tokens of that batch"), how))
         return
     numbers = {"repeats": 1.0, "ngram_repeats": 0.0, "ngram_repeats_usual": 0.0, **found}
     yield Symptom(

@@ -102,7 +102,7 @@ class Prescription(NamedTuple):
     Attributes:
         cause: id, empty where nothing is prescribed. kind: ``recipe``, ``code``, ``probe`` or ``nothing``; ``none`` where it is refused.
         refused: why nothing is prescribed, and what would change that. action: the first action in words.
-        start, skip, changes, code: the recipe. probe: the command that settles the question.
+        start, skip, changes, code: the recipe. probe: the command that settles the question. needs: what that lacks, and how it is had.
     """
 
     cause: str
@@ -115,6 +115,7 @@ class Prescription(NamedTuple):
     changes: Sequence[NewValue] = ()
     code: str = ""
     probe: str = ""
+    needs: Text | None = None
 
 
 class Verification(NamedTuple):

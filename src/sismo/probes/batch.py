@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from sismo.errors import UsageError
 from sismo.probes import step
+from sismo.probes.init import initialised
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import finite, mapped, tensors
 from sismo.probes.untouched import untouched
@@ -28,6 +29,14 @@ _AGAIN = 0.9
 _FAR, _SPREADS = 3.0, 4.0
 """Times the median of the batch, and robust deviations of the logarithm over it, from which an example carries it: both. Losses and norms
 of single examples scatter by factors, and by more the longer a model has trained."""
+_SMALLEST = 1e-7
+"""Share of the largest value under which single precision leaves nothing of a loss: examples that a model knows by heart have exactly 0."""
+_GAP, _MOST_OF_IT, _FEW = 3.0, 0.5, 4
+"""Times the next one, and share of the loss of the batch, from which an example among easy ones carries it, at most one in ``_FEW``. Where
+it is over what the model had before training as well, that holds for 1 to 3 % of the batches of classifiers of clean labels, and for 98 %
+and more of those in which one label was put wrong (measured: 16 examples, 100 to 1,500 steps)."""
+_SHOWN = 12
+"""Tokens of an example that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +55,42 @@ class Carried:
 
     Attributes:
         examples: every example, in order. tokens, ngrams: those with the largest share of the gradient at the embedding, with that share.
-        repeated: the n-gram that makes up most of the batch, and its share.
+        repeated: the n-gram that makes up most of the batch, and its share. rows: the tokens of every example.
+        untrained: the loss of this batch in the same model before training; NaN where that cannot be had.
     """
 
     examples: tuple[Example, ...]
     tokens: tuple[tuple[int, float], ...] = ()
     ngrams: tuple[tuple[tuple[int, ...], float], ...] = ()
     repeated: tuple[tuple[int, ...], float] | None = None
+    rows: tuple[tuple[int, ...], ...] = ()
+    untrained: float = math.nan
 
     @property
     def outliers(self) -> tuple[Example, ...]:
         """Examples whose loss or gradient is far over that of the others, or not finite; none where they are not fewer than the others."""
         loss, norm = _bound([one.loss for one in self.examples]), _bound([one.norm for one in self.examples])
-        far = tuple(one for one in self.examples if not (one.loss <= loss and one.norm <= norm))
+        hard = self._hard()
+        far = tuple(one for one in self.examples if one in hard or not (one.loss <= loss and one.norm <= norm))
         return far if 2 * len(far) < len(self.examples) else ()
+
+    def _hard(self) -> tuple[Example, ...]:
+        """The few examples that a model gets wrong as if it had not been trained, among others that it knows."""
+        ranked = sorted((one for one in self.examples if math.isfinite(one.loss)), key=lambda one: -one.loss)
+        total = sum(one.loss for one in ranked)
+        for count in range(1, len(ranked) // _FEW + 1):
+            least, following = ranked[count - 1].loss, ranked[count].loss
+            alone = least > _GAP * following >= 0.0 and sum(one.loss for one in ranked[:count]) > _MOST_OF_IT * total
+            if alone and least > self.untrained:
+                return tuple(ranked[:count])
+        return ()
+
+    def share(self, of: Sequence[Example]) -> float:
+        """Share of the loss of the batch that some examples hold; NaN where a loss is not finite or under 0."""
+        losses = [one.loss for one in self.examples]
+        if not all(0.0 <= loss < math.inf for loss in losses) or not sum(losses):
+            return math.nan
+        return sum(one.loss for one in of) / sum(losses)
 
     @property
     def duplicates(self) -> tuple[Example, ...]:
@@ -93,6 +124,21 @@ class Carried:
                 )
             )
         carried = self.outliers
+        if self.rows:
+            for one in reversed(carried[:3]):
+                said = " ".join(map(str, self.rows[one.place][:_SHOWN])) + (" …" if len(self.rows[one.place]) > _SHOWN else "")
+                notes.insert(0, Note("example", "Example {place} begins with the tokens {said}.", {"place": one.place, "said": said}))
+        share = self.share(carried)
+        if carried and math.isfinite(share):
+            numbers = {"share": share, "loss": min(one.loss for one in carried), "usual": median(one.loss for one in self.examples)}
+            notes.insert(
+                0,
+                Note(
+                    "share",
+                    "{share:.0%} of the loss of the batch is in there: {loss:.4g} and more, in the middle of the batch {usual:.4g}.",
+                    numbers,
+                ),
+            )
         if carried:
             numbers = {"count": len(carried), "total": len(self.examples), "places": ", ".join(str(one.place) for one in carried[:5])}
             verdict = Note("carried", "{count} of {total} examples {count:carries|carry} the batch: {places}.", numbers)
@@ -139,14 +185,31 @@ def carried(model: nn.Module, batch: Any, loss_fn: LossFn, recent: Sequence[Any]
         loan.rewind()
         model.eval()
         shares = _token_shares(model, batch, loss_fn)
+        loan.rewind()
+        untrained = _untrained(model, batch, loss_fn)
     if shares is None:
-        return Carried(tuple(examples))
+        return Carried(tuple(examples), untrained=untrained)
     tokens, weight = shares
-    return Carried(tuple(examples), _largest(tokens, weight, 1), _largest(tokens, weight, _N), _commonest(tokens))  # type: ignore[arg-type]
+    rows = tuple(map(tuple, tokens.tolist())) if len(tokens) == size else ()
+    largest = () if weight is None else _largest(tokens, weight, 1)
+    grams = () if weight is None else _largest(tokens, weight, _N)
+    return Carried(tuple(examples), largest, grams, _commonest(tokens), rows, untrained)
 
 
-def _token_shares(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[Tensor, Tensor] | None:
-    """Tokens as the first embedding gets them, and the share of each place in the gradient there; None without an embedding."""
+def _untrained(model: nn.Module, batch: Any, loss_fn: LossFn) -> float:
+    """The loss of a batch in the same model initialised anew; NaN where most of it does not know how."""
+    if initialised(model) < _MOST_OF_IT:
+        return math.nan
+    model.eval()
+    with torch.no_grad():
+        return float(step.loss_of(model, batch, loss_fn))
+
+
+def _token_shares(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[Tensor, Tensor | None] | None:
+    """Tokens as the first embedding gets them, and the share of each place in the gradient there; None without an embedding.
+
+    A gradient that is lost, or nothing, has no shares.
+    """
     embedding = next((module for module in model.modules() if isinstance(module, nn.Embedding)), None)
     if embedding is None:
         return None
@@ -162,12 +225,15 @@ def _token_shares(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[Tensor
         loss = step.loss_of(model, batch, loss_fn)
     finally:
         handle.remove()
-    if not caught or not finite(loss) or caught[0][0].ndim != 2:
+    if not caught or caught[0][0].ndim != 2:
         return None
-    step.backward(loss)
     tokens, output = caught[0]
+    if not finite(loss):
+        return tokens.cpu(), None
+    step.backward(loss)
     norms = torch.zeros(tokens.shape) if output.grad is None else output.grad.float().norm(dim=-1).cpu()
-    return tokens.cpu(), norms / norms.sum().clamp_min(1e-30)
+    whole = float(norms.sum())
+    return tokens.cpu(), norms / whole if math.isfinite(whole) and whole > 0.0 else None
 
 
 def _largest(tokens: Tensor, weight: Tensor, n: int) -> tuple[Any, ...]:
@@ -190,9 +256,12 @@ def _bound(values: Sequence[float]) -> float:
     """What is not far over the others; NaN where none of them is finite."""
     sound = [value for value in values if math.isfinite(value)]
     centre = median(sound) if sound else math.nan
-    if min(sound, default=0.0) <= 0.0:
+    if min(sound, default=-1.0) < 0.0:
         return centre + max(_FAR * abs(centre), _SPREADS * _deviation(sound))
-    return centre * max(_FAR, math.exp(_SPREADS * _deviation([math.log(value) for value in sound])))
+    least = _SMALLEST * max(sound)
+    if centre <= least:
+        return math.inf if max(sound) > 0.0 else 0.0  # most of them are known by heart: the others have no common size
+    return centre * max(_FAR, math.exp(_SPREADS * _deviation([math.log(max(value, least)) for value in sound])))
 
 
 def _deviation(values: Sequence[float]) -> float:

@@ -25,10 +25,9 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
 from sismo.records.clipping import clip_of
 from sismo.records.probing import ProbeReport
 from sismo.records.reader import read_run
+from sismo.records.schema import BATCHES
 from sismo.records.types import Note, Run
 
-BATCHES = "batches"
-"""Folder of a run in which the recorder keeps the batches of steps that went wrong."""
 _HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sismo.errors import UsageError
+from sismo.probes.asked import asks_for_next
 from sismo.probes.frames import visited
 from sismo.probes.sequences import Call, call_of, moves
 from sismo.probes.step import LossFn
@@ -28,7 +29,11 @@ _ROUNDING = 1000
 """Units in the last place of the largest output that still count as rounding."""
 
 
-_MEANT = Note("bidirectional", "A bidirectional model, an encoder or a tagger, is meant to see ahead: this probe is not for it.")
+_UNKNOWN = Note(
+    "not-known",
+    "Whether that is meant is not known: nothing shows that the loss asks each position for the next token. In a decoder it is a fault; an "
+    "encoder or a tagger is meant to see ahead.",
+)
 
 
 class Order(StrEnum):
@@ -57,6 +62,7 @@ class Causality:
         first: the first position that a later one moves. by: the last place from which on a change moves it.
         module: path of the module that lets the future in, the innermost whose inputs are still causal; its class is ``kind``.
         effect: the largest move, in units of the largest output. prefixes: everything that was tried.
+        asked: whether the loss asks each position for the next token, without which seeing ahead is no fault; None where it is not known.
     """
 
     order: Order
@@ -67,6 +73,7 @@ class Causality:
     kind: str = ""
     visible: int = 0
     effect: float = 0.0
+    asked: bool | None = None
 
     @property
     def causal(self) -> bool:
@@ -75,20 +82,23 @@ class Causality:
 
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
+        broken = self.order is Order.LEAKS and self.asked is True
         data: dict[str, object] = {}
         if self.order is Order.PREFIX:
             data["prefix"] = self.visible
+        elif self.order is Order.LEAKS and not broken:
+            data["bidirectional"] = "yes" if self.asked is False else "unknown"
         else:
-            data["causality"] = "sound" if self.causal else "broken"
-        if self.order is Order.LEAKS:
+            data["causality"] = "broken" if broken else "sound"
+        if broken:
             data |= {"where": self.module or self.kind, "first": self.first, "by": self.by, "effect": self.effect}
         columns = (word("changed from"), word("moved"), word("first moved"), word("largest move"))
         rows = tuple(
             (str(prefix.length), str(prefix.count), "" if prefix.first is None else str(prefix.first), f"{prefix.effect:.2g}")
             for prefix in self.prefixes
         )
-        notes = (_MEANT,) if self.order is Order.LEAKS else ()
-        return ProbeReport("causal", self.order is Order.LEAKS, self._verdict(), data, columns, rows, notes)
+        notes = (_UNKNOWN,) if self.order is Order.LEAKS and self.asked is None else ()
+        return ProbeReport("causal", broken, self._verdict(), data, columns, rows, notes)
 
     def _verdict(self) -> Note:
         numbers = {"first": self.first, "by": self.by, "where": self.module or self.kind, "kind": self.kind, "visible": self.visible}
@@ -99,6 +109,17 @@ class Causality:
                 return Note(
                     "prefix-lm",
                     "The first {visible} positions see each other, as a prefix-LM means it; no other position sees a later one.",
+                    numbers,
+                )
+            case Order.LEAKS if self.asked is False:
+                return Note(
+                    "bidirectional",
+                    "Positions see later ones, and the loss asks none of them for the next token: the model is meant to see ahead.",
+                )
+            case Order.LEAKS if self.asked is None:
+                return Note(
+                    "sees-ahead",
+                    "Position {first} moves when what comes from position {by} on changes, by way of {where} ({kind}).",
                     numbers,
                 )
             case Order.LEAKS:
@@ -140,7 +161,8 @@ def causality(model: nn.Module, batch: Any, loss_fn: LossFn | None = None, *, ax
         worst = min(leaking, key=lambda prefix: (prefix.first, -prefix.length))
         module = _culprit(model, call, worst.length)
         kind = type(model.get_submodule(module)).__name__
-        return Causality(Order.LEAKS, prefixes, worst.first, worst.length, module, kind, effect=effect)
+        found = Causality(Order.LEAKS, prefixes, worst.first, worst.length, module, kind, effect=effect)
+    return found if loss_fn is None else replace(found, asked=asks_for_next(model, batch, loss_fn, axis))
 
 
 def _lengths(length: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -50,6 +50,7 @@ class Flow:
     Attributes:
         weights: every parameter. steady: whether a batch evaluated twice in evaluation mode has one loss.
         piles_up, clips_scaled, trains: what the loop was seen to do, ``trains`` in training mode; None without a loop.
+        times_piled: gradient of the second step over the first. times_scaled: norm at the clip over that of the loss's own gradient.
     """
 
     weights: tuple[Weight, ...]
@@ -57,6 +58,8 @@ class Flow:
     piles_up: bool | None = None
     clips_scaled: bool | None = None
     trains: bool | None = None
+    times_piled: float = math.nan
+    times_scaled: float = math.nan
 
     @property
     def cut_off(self) -> tuple[str, ...]:
@@ -76,15 +79,29 @@ class Flow:
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
         found = [
-            (self.cut_off, Note("cut-off", "{count} of the trained parameters get no gradient, {first} first.")),
-            (self.not_held, Note("not-held", "{count} of the trained parameters are in no optimizer, {first} first.")),
-            (self.unchanged, Note("unchanged", "{count} parameters are not changed by a step, {first} first.")),
+            (self.cut_off, Note("cut-off", "{count} of the trained parameters {count:gets|get} no gradient, {first} first.")),
+            (self.not_held, Note("not-held", "{count} of the trained parameters {count:is|are} in no optimizer, {first} first.")),
+            (self.unchanged, Note("unchanged", "{count} {count:parameter is|parameters are} not changed by a step, {first} first.")),
         ]
         notes = [note._replace(numbers={"count": len(names), "first": names[0]}) for names, note in found if names]
         if self.piles_up:
-            notes.append(Note("piles-up", "Gradients pile up: the second step on a batch has the gradient of the first in it."))
+            notes.append(
+                Note(
+                    "piles-up",
+                    "Gradients pile up: the second step on a batch has {times:.2g} times the gradient of the first, as what was left there "
+                    "is added to. optimizer.zero_grad() is missing, or comes between backward() and the step.",
+                    {"times": self.times_piled},
+                )
+            )
         if self.clips_scaled:
-            notes.append(Note("clips-scaled", "Gradients are clipped before they are unscaled: the bound acts on the loss scale."))
+            notes.append(
+                Note(
+                    "clips-scaled",
+                    "Gradients are clipped before they are unscaled: where the clip acts, their norm is {times:.6g} times that of the "
+                    "loss, which is the loss scale. scaler.unscale_(optimizer) belongs between backward() and the clip.",
+                    {"times": self.times_scaled},
+                )
+            )
         if not self.steady:
             notes.append(
                 Note("unsteady", "Evaluated twice in evaluation mode, the same batch has two losses: something is drawn at random.")
@@ -152,7 +169,7 @@ def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | N
         if optimizer is None or loop is None:
             return Flow(weights, steady)
         loan.rewind()
-        return Flow(weights, steady, *_watched(model, batch, optimizer, loop, norm))
+        return _watched(Flow(weights, steady), model, batch, optimizer, loop, norm)
 
 
 def _steady(model: nn.Module, batch: Any, loss_fn: LossFn) -> bool:
@@ -163,22 +180,26 @@ def _steady(model: nn.Module, batch: Any, loss_fn: LossFn) -> bool:
     return math.isclose(one, other, rel_tol=_NOISE) or not (math.isfinite(one) or math.isfinite(other))
 
 
-def _watched(model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, norm: float) -> tuple[bool, bool, bool]:
-    """Whether gradients pile up, whether scaled ones are clipped, and whether the model trains, in two steps that update nothing."""
+def _watched(found: Flow, model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, norm: float) -> Flow:
+    """Whether gradients pile up, whether scaled ones are clipped, and whether the model trains, in two steps that update nothing.
+
+    What no optimizer holds is cleared by none, and piles up without being used: only what is held counts.
+    """
+    held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     seen: list[float] = []
     modes: list[bool] = []
-    clipped: list[float] = []
+    clips: list[tuple[float, float]] = []
     random = torch.get_rng_state()
     for group in optimizer.param_groups:
         group["lr"] = group["lr"] * 0.0
 
     def look(*_: Any) -> None:
-        seen.append(step.grad_norm(model))
+        seen.append(step.norm_of(held))
         modes.append(model.training)
 
     handle = optimizer.register_step_pre_hook(look)
     try:
-        with _clipping(clipped):
+        with _clipping(lambda total: clips.append((total, step.norm_of(held)))):
             for _ in range(2):
                 torch.set_rng_state(random)
                 loop(model, batch, optimizer)
@@ -189,17 +210,24 @@ def _watched(model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, nor
     if not modes:
         raise UsageError("the loop took no step of the optimizer: there is nothing to look at")
     # Clipping hides what piled up, so that where there is a clip the norm before it counts.
-    first, second = (clipped if len(clipped) >= 2 else [*seen, 0.0, 0.0])[:2]
-    return second > _PILED * first > 0.0, bool(clipped) and clipped[0] > _CLIPPED * norm > 0.0, all(modes)
+    first, second = ([own for _, own in clips] if len(clips) >= 2 else [*seen, 0.0, 0.0])[:2]
+    return replace(
+        found,
+        piles_up=second > _PILED * first > 0.0,
+        clips_scaled=bool(clips) and clips[0][0] > _CLIPPED * norm > 0.0,
+        trains=all(modes),
+        times_piled=second / first if first else math.nan,
+        times_scaled=clips[0][0] / norm if clips and norm else math.nan,
+    )
 
 
 @contextmanager
-def _clipping(norms: list[float]) -> Iterator[None]:
-    """Notes every total norm that gradients are clipped by; loops have imported ``clip_grad_norm_`` itself long ago."""
+def _clipping(noted: Callable[[float], None]) -> Iterator[None]:
+    """Notes every total norm that gradients are clipped by, before they are; loops have imported ``clip_grad_norm_`` itself long ago."""
     original = clip_grad._clip_grads_with_norm_
 
     def clip(parameters: Any, max_norm: float, total_norm: Tensor, *arguments: Any, **options: Any) -> Any:
-        norms.append(float(total_norm))
+        noted(float(total_norm))
         return original(parameters, max_norm, total_norm, *arguments, **options)
 
     clip_grad._clip_grads_with_norm_ = clip

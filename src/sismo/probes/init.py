@@ -103,7 +103,7 @@ def initialisation(model: nn.Module, batch: Any, loss_fn: LossFn) -> Initialisat
     with untouched(model) as loan:
         own = _measured(model, batch, loss_fn)
         loan.rewind()
-        reset = _reset(model)
+        reset = initialised(model)
         fresh = _measured(model, batch, loss_fn)
     layers = tuple(
         Layer(name, activation, gradient, _ratio(activation, fresh[name][0]), _ratio(gradient, fresh[name][1]))
@@ -134,8 +134,8 @@ def _gradient(module: nn.Module) -> float:
     return math.hypot(*norms)
 
 
-def _reset(model: nn.Module) -> float:
-    """Initialises every layer that knows how to; returns the share of weights that this is."""
+def initialised(model: nn.Module) -> float:
+    """Initialises every layer anew that knows how to; returns the share of weights that this is."""
     done = 0
     for module in model.modules():
         again = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)

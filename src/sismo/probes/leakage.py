@@ -113,9 +113,11 @@ class Labels:
     shifted: bool
 
     @property
-    def by_place(self) -> bool:
-        """Whether the labels say something about their own place, as tags and masked tokens do: neither the inputs nor what comes next."""
-        return not (self.shifted or self.in_input or self.following > 0.9)
+    def next_token(self) -> bool | None:
+        """Whether each place is asked for the next token; None where the labels leave it open, as those do that are the inputs do."""
+        if self.following > 0.9 or (self.shifted and self.equal > 0.9):
+            return True
+        return None if self.shifted or self.in_input else False
 
     @property
     def in_input(self) -> bool:

@@ -80,8 +80,10 @@ class Origin:
             data["what"] = "operation" if made else "tensor"
             data["over"] = "nothing" if self.op in _MEANS and self.kind is not Kind.BACKWARD else "something"
         data["inputs"] = "bad" if self.kind is Kind.BAD_INPUT else "finite"
+        # What follows the first number that is not finite, and descends from it, says nothing of where it comes from.
+        until = next((place for place, check in enumerate(self.trail, 1) if not check.value.finite), None)
         columns = (word("phase"), word("module"), word("operation"), word("shape"), word("dtype"), word("range"), word("finite"))
-        return ProbeReport("nan", self.found, _verdict(self), data, columns, tuple(_rows(self.trail)), tuple(_details(self)))
+        return ProbeReport("nan", self.found, _verdict(self), data, columns, tuple(_rows(self.trail)), tuple(_details(self)), until)
 
 
 _LOGS = ("log", "log2", "log10", "log1p", "xlogy")

@@ -229,12 +229,14 @@ class Replay:
             data["fp32"] = "clean" if self._sound(FP32) else "fails"
         columns = (word("replay"), word("loss"), word("gradient norm"), word("loss after it"), word("outcome"), word("what it says"))
         rows = tuple(self._row(outcome) for outcome in self.outcomes.values())
-        notes = (
-            ()
-            if math.isnan(self.usual.loss)
-            else (Note("usual", "Usual here: loss {loss:.4g}, gradient norm {norm:.3g}.", self.usual._asdict()),)
-        )
+        notes = () if math.isnan(self.usual.loss) else (self._usual(),)
         return ProbeReport("replay", self.fault is not None or self.reproduced, self._verdict(), data, columns, rows, notes)
+
+    def _usual(self) -> Note:
+        """What is usual, as far as it is known."""
+        if math.isnan(self.usual.norm):
+            return Note("usual", "Usual here: loss {loss:.4g}; the gradient norm is not known.", self.usual._asdict())
+        return Note("usual", "Usual here: loss {loss:.4g}, gradient norm {norm:.3g}.", self.usual._asdict())
 
     def _row(self, outcome: Outcome) -> tuple[str, ...]:
         if not outcome.ran:

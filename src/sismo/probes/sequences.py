@@ -59,6 +59,10 @@ class Call(NamedTuple):
                 output = model(*self.arguments, **self.options)
         except Exception as error:
             raise UsageError(f"the model failed on this batch: {step.one_line(error)}") from error
+        return self.chosen(output)
+
+    def chosen(self, output: Any) -> Tensor:
+        """Of what the model gives, the tensor that is looked at. Raises ``UsageError`` where none has a value for every position."""
         floating = [(name, tensor) for name, tensor in named(output) if tensor.is_floating_point()]
         logits = [tensor for name, tensor in floating if name.rpartition(".")[2] == "logits"]
         found = [tensor for tensor in logits or [tensor for _, tensor in floating] if self._by_position(tensor)]
@@ -116,11 +120,16 @@ def call_of(model: nn.Module, batch: Any, loss_fn: LossFn | None, axis: int) -> 
         arguments, options = (), dict(batch)
     else:
         arguments, options = (batch[0] if isinstance(batch, (list, tuple)) else batch,), {}
+    return _short(model, call_as_made(arguments, options, axis))
+
+
+def call_as_made(arguments: tuple[Any, ...], options: dict[str, Any], axis: int) -> Call:
+    """A call with these arguments, at its full length. Raises ``UsageError`` where none of them is a sequence."""
     for name, tensor in named((arguments, options)):
         if tensor.ndim >= 2 and not _BESIDE.search(name) and tensor.dtype is not torch.bool:
             at = axis % tensor.ndim
             if tensor.shape[at] >= 2:
-                return _short(model, Call(arguments, options, name, at))
+                return Call(arguments, options, name, at)
     raise UsageError("the model is called with no sequence of two positions or more")
 
 

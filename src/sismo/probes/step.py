@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -54,8 +54,13 @@ def unscale(model: nn.Module, scale: float) -> None:
 
 
 def grad_norm(model: nn.Module) -> float:
-    """The norm of all gradients together, in double precision; 0 where there are none."""
-    gradients = [parameter.grad.detach() for parameter in model.parameters() if parameter.grad is not None]
+    """The norm of all gradients of a model together, in double precision; 0 where there are none."""
+    return norm_of(model.parameters())
+
+
+def norm_of(parameters: Iterable[Tensor]) -> float:
+    """The norm of the gradients of some parameters together, in double precision; 0 where there are none."""
+    gradients = [parameter.grad.detach() for parameter in parameters if parameter.grad is not None]
     squares = [(gradient.coalesce().values() if gradient.is_sparse else gradient).double().square().sum().cpu() for gradient in gradients]
     return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
 

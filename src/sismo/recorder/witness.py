@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sismo.probes.case import BATCHES
 from sismo.probes.nan_origin import nan_origin
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import finite, mapped, tensors
@@ -19,6 +18,7 @@ from sismo.recorder.local import local
 from sismo.recorder.scene import Scene
 from sismo.recorder.shield import Shield, log
 from sismo.recorder.watch import EVERY
+from sismo.records.schema import BATCHES
 
 _KEPT = 4
 """Batches that are written down: the suspected one, and some to compare with."""

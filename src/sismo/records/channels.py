@@ -85,8 +85,8 @@ PANELS: dict[str, tuple[int, tuple[str, ...]]] = {
     "loss": (1, ("loss", "loss_val", "loss_term", "loss_class", "loss_rank")),
     "rates": (2, ("lr",)),
     "gradients": (3, ("grad_norm", "grad_norm_group", "grad_carried")),
-    "weights": (3, ("weight_norm", "update_ratio", "adam_rms", "grad_zero_share")),
-    "lost": (3, ("weight_nonfinite",)),
+    "weights": (10, ("weight_norm", "update_ratio", "adam_rms", "grad_zero_share")),
+    "lost": (10, ("weight_nonfinite",)),
     "activations": (4, ("act_mean_abs", "act_max_abs", "act_nonfinite", "act_near_limit")),
     "spectral": (5, ("spectral",)),
     "units": (6, ("dead_units",)),
@@ -94,9 +94,12 @@ PANELS: dict[str, tuple[int, tuple[str, ...]]] = {
     "scaling": (7, ("loss_scale", "skipped")),
     "batch": (8, ("batch",)),
 }
-"""The recorder's panels: the number that the user knows each by, and the families that it measures."""
+"""The recorder's panels: the number that the user knows each by, in a sentence as on the page, and the families that it measures."""
 
-_PANEL_OF = {family: f"panel {number}, {name}" for name, (number, families) in PANELS.items() for family in families}
+_APART: dict[str, tuple[int, tuple[str, ...]]] = {"classes": (9, ("loss_class",))}
+"""What the recorder measures with another panel, and the page draws by itself."""
+
+_PANEL_OF = {family: f"panel {number}, {name}" for name, (number, families) in {**PANELS, **_APART}.items() for family in families}
 
 LOSS_TRAIN = "loss/train"
 LOSS_VAL = "loss/val"
@@ -110,6 +113,11 @@ LR = "lr/0"
 def family_of(channel: str) -> Family:
     """The family of a channel name. Raises KeyError when the name is not in the vocabulary."""
     return FAMILIES[channel.partition("/")[0]]
+
+
+def number_of(panel: str) -> int:
+    """The number of a panel by its name (``activations``). Raises KeyError for a name that is none."""
+    return {**PANELS, **_APART}[panel][0]
 
 
 def panel_of(channel: str) -> str:

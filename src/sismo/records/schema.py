@@ -29,6 +29,8 @@ METRICS = "metrics"
 TAIL = "tail.jsonl"
 EVENTS = "events.jsonl"
 LOCK = "writer.lock"
+BATCHES = "batches"
+"""Folder of a run in which the recorder keeps the batches of steps that went wrong."""
 
 _PART = re.compile(r"part-(\d+)-(\d+)\.parquet")
 

@@ -44,6 +44,8 @@ def _lines(incident: Incident, patch: Patch | None, page: Page) -> Iterator[str]
     for label, text in ((word("Check with"), asked.probe), (word("Code"), asked.code)):
         if text:
             yield from ("", f"  {label}", *(f"      {line}" for line in text.splitlines()))
+            if text is asked.probe and asked.needs is not None:
+                yield from page.hang("      ", page.say(asked.needs))
     if patch is not None:
         yield from _patched(patch, page)
 
@@ -84,6 +86,7 @@ def render_json(incident: Incident, patch: Patch | None, version: str, language:
         "settings": {change.setting: _value(change, language) for change in asked.changes},
         "code": asked.code or None,
         "probe": asked.probe or None,
+        "probe_needs": say(asked.needs) if asked.needs else None,
         "verify": {
             "run": say(incident.verification.rerun),
             "expect": say(incident.verification.expect),

@@ -12,7 +12,7 @@ from sismo.report.page import Page
 
 SCHEMA = "sismo.probe/1"
 _SHOWN = 16
-"""Rows of a table that are printed without ``--verbose``: what ran last is nearest to the fault."""
+"""Rows of a table that are printed without ``--verbose``: what ran last before the fault is nearest to it."""
 
 
 def render(found: ProbeReport, page: Page) -> str:
@@ -43,13 +43,16 @@ def _said(note: Note, page: Page) -> str:
 
 
 def _table(found: ProbeReport, page: Page) -> list[str]:
-    rows = found.rows if page.verbose else found.rows[-_SHOWN:]
+    until = len(found.rows) if found.until is None or page.verbose else found.until
+    first = 0 if page.verbose else max(0, until - _SHOWN)
+    rows = found.rows[first:until]
     cells = [[page.word(cell) for cell in row] for row in (found.columns, *rows)]
     widths = [min(40, max(len(row[place]) for row in cells)) for place in range(len(found.columns))]
     lines = ["  " + "  ".join(_fitting(row, widths, page)) for row in cells]
-    left = len(found.rows) - len(rows)
-    more = [page.paint("  " + page.language.fill("({count} earlier {count:row|rows}: --verbose)", count=left), "dim")] if left else []
-    return [page.paint(lines[0], "dim"), *more, *lines[1:]]
+    fill, after = page.language.fill, len(found.rows) - until
+    before = [page.paint("  " + fill("({count} earlier {count:row|rows}: --verbose)", count=first), "dim")] if first else []
+    later = [page.paint("  " + fill("({count} later {count:row|rows}: --verbose)", count=after), "dim")] if after else []
+    return [page.paint(lines[0], "dim"), *before, *lines[1:], *later]
 
 
 def _fitting(row: Sequence[str], widths: Sequence[int], page: Page) -> list[str]:

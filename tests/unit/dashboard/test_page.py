@@ -29,9 +29,19 @@ EMPTY = Run("none", Header("made"), {})
 
 
 def test_panels_stand_in_the_order_of_the_user() -> None:
-    order = ["loss", "learning-rate", "grad-norm", "activations", "spectral", "dead", "classes", "loss-scale", "batches", "weights"]
+    order = ["loss", "learning-rate", "grad-norm", "activations", "spectral", "dead", "loss-scale", "batches", "classes", "weights"]
     assert [panel.id for panel in panels()] == order
     assert [panel.number for panel in panels()] == list(range(1, 11))
+
+
+def test_a_sentence_and_the_page_give_a_channel_the_same_number() -> None:
+    from sismo.dashboard.registry import panel_of as drawn_on
+    from sismo.records.channels import FAMILIES, panel_of
+
+    for family in FAMILIES:
+        said, drawn = panel_of(family), drawn_on(f"{family}/any") or drawn_on(family)
+        if said and drawn is not None:
+            assert int(said.split()[1].rstrip(",")) == drawn.numbers["number"], family
 
 
 @pytest.mark.parametrize("document", [samples.BROKEN, samples.HEALTHY, samples.UNJUDGED], ids=["broken", "healthy", "unjudged"])

@@ -203,3 +203,45 @@ def test_without_a_clip_in_force_the_advice_is_to_clip() -> None:
     asked = of(exploding(1e9))
     assert "already:" not in str(asked.action)
     assert {change.setting: (change.old, change.new) for change in asked.changes}["clip"] == (None, 1.0)
+
+
+def corrupted(folder: Path | None = None) -> tuple[Run, Prescription]:
+    """Targets that are wrong from step 250 on, which the batch probe would settle; in a run folder where one is given."""
+    from sismo.tree.catalogue import causes
+    from sismo.tree.types import Diagnosis, Finding, Severity
+
+    run = spiked()
+    run = Run(str(folder), run.header._replace(source="sismo-run"), run.series) if folder else run
+    finding = Finding(causes()["labels-corrupted"], Severity.BROKEN, 250, 0.9, (), (), (), ())
+    return run, prescribe(run, Diagnosis((finding,), (), False, True))
+
+
+def test_a_check_of_a_batch_that_was_not_kept_says_how_to_get_it_and_what_to_look_at_without(tmp_path: Path) -> None:
+    for _, asked in (corrupted(), corrupted(tmp_path)):
+        assert asked.probe.endswith("--step 250 --batch BATCH.pt")
+        assert asked.needs is not None
+        assert "rec.batches(loader)" in str(asked.needs)
+        assert "The validation loss on old data" in str(asked.needs)
+
+
+def test_a_batch_that_was_kept_is_asked_for_by_its_step(tmp_path: Path) -> None:
+    (tmp_path / "batches").mkdir()
+    (tmp_path / "batches" / "step-000000250.pt").touch()
+    _, asked = corrupted(tmp_path)
+    assert asked.probe == f"sismo probe batch --entry YOUR.MODULE:build --run {tmp_path} --step 250"
+    assert asked.needs is None
+
+
+def test_both_the_recipe_and_the_post_mortem_say_what_a_check_needs() -> None:
+    from sismo.dashboard.registry import panel_of
+    from sismo.incident.investigate import investigate
+    from sismo.report.fix import render
+    from sismo.report.incident.sections import sections
+    from sismo.report.language import language
+    from sismo.report.page import Page
+    from sismo.signals.presets import preset
+
+    run, asked = corrupted()
+    found = investigate(run, preset("robust"), panel_of)._replace(prescription=asked)
+    assert "was not kept" in render(found, None, Page(language("en")))
+    assert "was not kept" in str(sections(found, language("en")))

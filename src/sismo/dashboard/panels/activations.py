@@ -6,6 +6,7 @@ import numpy as np
 
 from sismo.dashboard.panel import Limits, Line, Panel, Plot
 from sismo.postmortem import Text
+from sismo.records.channels import number_of
 from sismo.records.numeric import median
 from sismo.records.types import Run
 
@@ -30,7 +31,7 @@ def _near(run: Run, limits: Limits) -> list[Line]:
 
 PANEL = Panel(
     "activations",
-    4,
+    number_of("activations"),
     Text("Activations"),
     Text("Are they of the same order at step 0 and later, in every layer?"),
     (

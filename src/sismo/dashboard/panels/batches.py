@@ -1,13 +1,14 @@
-"""Panel 9, the batches: what the model was fed."""
+"""Panel 8, the batches: what the model was fed."""
 
 from __future__ import annotations
 
 from sismo.dashboard.panel import Panel, Plot
 from sismo.postmortem import Text
+from sismo.records.channels import number_of
 
 PANEL = Panel(
     "batches",
-    9,
+    number_of("batch"),
     Text("Batches"),
     Text("Was the model fed something odd?"),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sismo.dashboard.panel import Limits, Line, Panel, Plot
 from sismo.postmortem import Text
+from sismo.records.channels import number_of
 from sismo.records.types import Run
 
 
@@ -24,7 +25,7 @@ def _logits(run: Run, limits: Limits) -> list[Line]:
 
 PANEL = Panel(
     "dead",
-    6,
+    number_of("units"),
     Text("Dead units and heads"),
     Text("Does everything still take part?"),
     (

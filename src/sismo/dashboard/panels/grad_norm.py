@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sismo.dashboard.panel import Limits, Line, Panel, Plot
 from sismo.postmortem import Text
+from sismo.records.channels import number_of
 from sismo.records.types import Run
 
 
@@ -17,7 +18,7 @@ def _limits(run: Run, limits: Limits) -> list[Line]:
 
 PANEL = Panel(
     "grad-norm",
-    3,
+    number_of("gradients"),
     Text("Gradient norm"),
     Text("Is it steady, or does it spike before the loss does?"),
     (

@@ -6,7 +6,7 @@ import numpy as np
 
 from sismo.dashboard.panel import Limits, Line, Panel, Plot
 from sismo.postmortem import Text
-from sismo.records.channels import LR
+from sismo.records.channels import LR, number_of
 from sismo.records.types import Run
 
 
@@ -21,7 +21,7 @@ def _start(run: Run, limits: Limits) -> list[Line]:
 
 PANEL = Panel(
     "learning-rate",
-    2,
+    number_of("rates"),
     Text("Learning rate"),
     Text("Does it start low, and follow its schedule?"),
     (Plot(Text("Learning rate"), ("lr",), _start, log="never"),),

@@ -6,6 +6,7 @@ import math
 
 from sismo.dashboard.panel import Limits, Line, Panel, Plot
 from sismo.postmortem import Text
+from sismo.records.channels import number_of
 from sismo.records.types import Run
 
 
@@ -16,7 +17,7 @@ def _guess(run: Run, limits: Limits) -> list[Line]:
 
 PANEL = Panel(
     "loss",
-    1,
+    number_of("loss"),
     Text("Loss"),
     Text("Does it fall, and does validation follow?"),
     (

@@ -1,9 +1,10 @@
-"""Panel 8, the loss scale of mixed precision, and the steps that it skipped."""
+"""Panel 7, the loss scale of mixed precision, and the steps that it skipped."""
 
 from __future__ import annotations
 
 from sismo.dashboard.panel import Limits, Line, Panel, Plot
 from sismo.postmortem import Text
+from sismo.records.channels import number_of
 from sismo.records.types import Run
 
 
@@ -14,7 +15,7 @@ def _floor(run: Run, limits: Limits) -> list[Line]:
 
 PANEL = Panel(
     "loss-scale",
-    8,
+    number_of("scaling"),
     Text("Loss scale"),
     Text("Does the scaler find a scale, and keep it?"),
     (

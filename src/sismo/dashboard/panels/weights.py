@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sismo.dashboard.panel import Limits, Line, Panel, Plot
 from sismo.postmortem import Text
+from sismo.records.channels import number_of
 from sismo.records.types import Run
 
 
@@ -24,7 +25,7 @@ def _zeros(run: Run, limits: Limits) -> list[Line]:
 
 PANEL = Panel(
     "weights",
-    10,
+    number_of("weights"),
     Text("Weights and updates"),
     Text("Do the weights stay in scale, and are the steps small against them?"),
     (

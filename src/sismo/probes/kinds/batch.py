@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sismo.incident.batches import ids as named
 from sismo.probes import checkpoints
 from sismo.probes.batch import carried
 from sismo.probes.case import Case
@@ -18,6 +19,11 @@ def run(case: Case) -> ProbeReport:
     found = carried(case.built.model, case.batch, case.built.loss_fn, recent).report()
     if not recent:  # nothing was there to find them in
         found = found._replace(data={key: value for key, value in found.data.items() if key != "duplicates"})
+    ids = named(case.run, case.step, case.step) if case.run is not None and case.has_batch and case.given_batch is None else []
+    places = found.data.get("examples")
+    if isinstance(places, list) and len(ids) == len(found.rows):
+        said = ", ".join(ids[place] for place in places[:5])
+        found = found._replace(notes=(Note("ids", "Their ids: {said}.", {"said": said}), *found.notes), data={**found.data, "ids": said})
     if found.data["batch"] == "even" and not case.has_batch:
         verdict = Note("even-other", "No example stands out from another batch: that of step {step} was not kept.", {"step": case.step})
         found = found._replace(verdict=verdict, data={key: value for key, value in found.data.items() if key != "batch"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sismo.probes.case import Case
 from sismo.probes.causality import causality
 from sismo.probes.leakage import labels
@@ -13,13 +15,13 @@ def run(case: Case) -> ProbeReport:
     """Changes the future of the batch, and looks at its labels."""
     built = case.built
     case.load()
-    found = causality(built.model, case.batch, built.loss_fn).report()
+    order = causality(built.model, case.batch, built.loss_fn)
     seen = labels(built.model, case.batch, built.loss_fn)
+    if order.asked is None and seen is not None:
+        order = replace(order, asked=seen.next_token)
+    found = order.report()
     if seen is None:
         return found
-    if found.found and seen.by_place:
-        verdict = Note("by-place", "Positions see later ones, and the labels are those of the same positions: no next token is asked for.")
-        found = found._replace(found=False, verdict=verdict, data={"bidirectional": "yes"})
     notes = [*found.notes, Note("labels", "{share:.1%} of the labels carry loss.", {"share": seen.share})]
     if seen.in_input:
         notes.append(

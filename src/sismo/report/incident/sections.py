@@ -170,6 +170,8 @@ def _change(incident: Incident, language: Language) -> Iterator[Block]:
     if asked.probe:
         yield Paragraph(language.word("The check:" if asked.kind == "probe" else "To make sure before:"))
         yield Code(asked.probe, "sh")
+        if asked.needs is not None:
+            yield Paragraph(language.say(asked.needs))
     steps = prescribed(asked, language)
     if steps:
         yield Bullets(steps, language.word("If it is so:" if asked.kind == "probe" else ""))
