@@ -116,7 +116,7 @@ class Content(ABC):
         """All text: decoded (UTF-8, UTF-16 by BOM, else Latin-1), ANSI codes and NULs dropped, every line end a plain newline."""
 
     def texts(self) -> Iterator[str]:
-        """The same as ``lines`` gives, many of them at a time, parted by newlines."""
+        """The same as ``lines`` gives, many of them at a time, parted by newlines; blank ones may be among them."""
         yield from self.lines()
 
     @abstractmethod

@@ -20,8 +20,10 @@ from sismo.sources.rows import MAX_DEPTH, RowBuilder
 
 
 def add_columns(builder: RowBuilder, text: str) -> bool:
-    """Adds the rows of whole lines without a blank one; False, and nothing is added, where they are not as regular as they must be."""
-    if builder.n_rows < SETTINGS_WITHIN or not _an_object_a_line(text):
+    """Adds the rows of whole lines; False, and nothing is added, where they are not as regular as they must be."""
+    ends = text.count("\n")
+    an_object_a_line = text.startswith("{") and text.endswith("}") and text.count("}\n{") == ends
+    if builder.n_rows < SETTINGS_WITHIN or not an_object_a_line:
         return False
     try:
         import pyarrow
@@ -37,7 +39,7 @@ def add_columns(builder: RowBuilder, text: str) -> bool:
         return False
     # A row without any number is a note of the tolerant reader, or a setting; leave them to it.
     some = np.logical_or.reduce([one.present for one in numbers.values()]) if numbers else np.zeros(1, dtype=np.bool_)
-    if parsed.num_rows != text.count("\n") + 1 or not some.all():
+    if parsed.num_rows != ends + 1 or not some.all():
         return False
     sided = _by_side(numbers, words) if words is not None else {key: [one] for key, one in numbers.items()}
     for key, parts in sided.items():
@@ -46,10 +48,6 @@ def add_columns(builder: RowBuilder, text: str) -> bool:
             builder.extend(key, builder.n_rows + rows, values if rows.size == values.size else values[rows])
     builder.n_rows += parsed.num_rows
     return True
-
-
-def _an_object_a_line(text: str) -> bool:
-    return text.startswith("{") and text.endswith("}") and text.count("\n") == text.count("}\n{")
 
 
 def _columns(parsed: Any) -> tuple[dict[str, Column], list[str | None] | None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -37,7 +36,13 @@ SALVAGE_PIECE = 64
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
-_LINE_END = re.compile(r"[\r\n]+")
+
+
+def without_blank_lines(text: str) -> str:
+    """A text none of whose lines is empty."""
+    while "\n\n" in text:
+        text = text.replace("\n\n", "\n")
+    return text
 
 
 class UnreadableLog(UnrecognisedLog):
@@ -173,20 +178,18 @@ class StreamContent(Content):
     def text(self) -> str:
         text, latin = decode(self.data())
         self.latin |= latin
-        return _LINE_END.sub("\n", text) if "\r" in text else text
+        return without_blank_lines(text.replace("\r", "\n")) if "\r" in text else text
 
     def lines(self, *, coded: bool = False) -> Iterator[str]:
         """Non-empty lines, clean of line ends, ANSI codes and NULs. Lines beyond 1 MiB are counted in ``long_lines`` and skipped."""
         for text in self.texts(coded=coded):
-            yield from text.split("\n")
+            yield from without_blank_lines(text).split("\n")
 
     def texts(self, *, coded: bool = False) -> Iterator[str]:
         for block in self._whole_lines():
             text, latin = decode(block, coded=coded)
             self.latin |= latin
             text = text.replace("\r", "\n").strip("\n")
-            if "\n\n" in text:
-                text = _LINE_END.sub("\n", text)
             if text:
                 yield text
 
@@ -336,7 +339,7 @@ def sample_of(content: StreamContent) -> Sample:
     name = content.path.name.lower() if content.path else ""
     for suffix in (".gz", ".zst", ".zstd"):
         name = name.removesuffix(suffix)
-    text = "" if is_binary(head) else _LINE_END.sub("\n", decode(head)[0])
+    text = "" if is_binary(head) else without_blank_lines(decode(head)[0].replace("\r", "\n"))
     return Sample(name, head, False, content.path, text)
 
 

@@ -69,55 +69,67 @@ class TextLog:
         """Whether lines would be read as those were from which the template was learned."""
         return self.headings == template.headings and self.busy == template.headings.keys()
 
-    def take(self, template: Template, lines: Sequence[str], said: Said, at: int) -> Sequence[int]:
-        """Reads lines in a row that fit a template which holds, as far as they can be read in one go; ``said`` has them from a place on.
+    def take(self, template: Template, lines: Sequence[str], count: int, said: Said, at: int, rows: list[int]) -> int:
+        """Reads so many lines from ``len(rows)`` on, which fit a template, as far as it can in one go; returns how many.
 
-        Returns for each line that was read the row that its numbers are still to be put into, -1 where there is none.
+        ``said`` has them from a place on. ``rows`` gets for each the row that its numbers are still to go into, -1 where there is none.
         """
+        if (self.busy or template.headings) and not self.holds(template):
+            return 0
         if template.joins and not self._may_join(template.names, self.at_line + 1):
-            return ()
-        for marker in template.markers:
+            return 0
+        if template.markers:
+            count = 1
             self.at_line += 1
-            marker(lines[0], self)
+            for marker in template.markers:
+                marker(lines[len(rows)], self)
             self.at_line -= 1
-        count = 1 if template.markers or template.joins else len(lines)
         if template.settle is not None:
             self._settle(template, said, at, count)
-            return [-1] * count
-        if template.joins:
+            rows += [-1] * count
+        elif template.joins:
+            count = 1
             self.at_line += 1
             self._open_names |= template.names
-            return (self._open_row,)
-        if self._awaiting:
+            rows.append(self._open_row)
+        elif self._awaiting:
+            count = 1
             self.at_line += 1
-            row = template.row(said.table[at].tolist())
+            row = dict(zip(template.keys, said.table[at].tolist(), strict=True))
             self.add(self.with_bar(row) if template.bar else row, open_row=template.stays_open)
-            return (-1,)
-        rows = range(self.rows.n_rows, self.rows.n_rows + count)
+            rows.append(-1)
+        else:
+            self._add_later(template, count, rows)
+        return count
+
+    def _add_later(self, template: Template, count: int, rows: list[int]) -> None:
+        """Makes rows whose numbers come later."""
+        new = range(self.rows.n_rows, self.rows.n_rows + count)
+        rows += new
         self.rows.n_rows += count
         self.at_line += count
         if template.bar and self.bar is not None:
-            self._barred.extend(rows)
-            self._bars.extend([self.bar[0]] * count)
+            self._barred += new
+            self._bars += [self.bar[0]] * count
         if template.stays_open:
-            self._open_row, self._open_line, self._open_names = rows[-1], self.at_line, template.names
+            self._open_row, self._open_line, self._open_names = new[-1], self.at_line, template.names
         else:
             self.close()
-        return rows
 
     def _settle(self, template: Template, said: Said, at: int, count: int) -> None:
         """Settles lines in a row, together where their kind knows how to."""
-        assert template.settle is not None
-        end = at + count
-        if template.settle_run is not None and count >= FEW and not self._awaiting:
+        settle, end = template.settle, at + count
+        assert settle is not None
+        if count >= FEW and template.settle_run is not None and not self._awaiting:
             columns = dict(zip(template.keys, said.table[at:end].T, strict=True))
             while at < end:
                 settled = template.settle_run(columns, at - end + count, template.word, self)
                 at += settled
                 self.at_line += settled
+        keys, word = template.keys, template.word
         for values in said.lines[at:end]:
             self.at_line += 1
-            template.settle(template.row(values), template.word, self)
+            settle(dict(zip(keys, values)), word, self)  # noqa: B905 - it is what most of the time goes into
 
     def open_heading(self, kind: str, names: list[str]) -> None:
         """From here on lines are those of a table with these columns."""

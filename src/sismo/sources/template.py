@@ -156,10 +156,6 @@ class Template:
         values = [one.values(digits, said) for one in self._written]
         return fits, np.array(values, dtype=np.float64).T
 
-    def row(self, values: Sequence[float]) -> dict[str, float]:
-        """The row of one line."""
-        return dict(zip(self.keys, values, strict=True))
-
 
 def template_of(line: str, cells: Sequence[Cell]) -> Template | None:
     """The template that a line gives, or None where digits alone do not tell how lines of its shape are read."""

@@ -137,10 +137,18 @@ class _Reader:
         chosen, place, said = self._fitting(digits, np.array(keys))
         rows: list[int] = []  # for each line the one that its numbers go into
         starts = np.concatenate([[0], np.flatnonzero(np.diff(chosen)) + 1])
-        for start, stop, number, at in zip(
-            starts.tolist(), [*starts[1:].tolist(), len(lines)], chosen[starts].tolist(), place[starts].tolist(), strict=True
-        ):
-            if self._read_run(lines[start:stop], keys[start:stop], said[number] if number >= 0 else None, number, at, rows):
+        known = len(self._templates)
+        for stop, number, at in zip([*starts[1:].tolist(), len(lines)], chosen[starts].tolist(), place[starts].tolist(), strict=True):
+            while (left := stop - len(rows)) > 0:
+                if number >= 0:
+                    taken = self.log.take(self._templates[number], lines, left, said[number], at, rows)
+                    at += taken
+                    if taken:
+                        continue
+                    at += 1
+                if self._read_alone(lines[len(rows)], keys[len(rows)], rows, fits=number >= 0) or len(self._templates) > known:
+                    break
+            if left > 0:
                 break
         for number, (table, _) in said.items():
             here = np.flatnonzero(chosen[: len(rows)] == number)
@@ -150,27 +158,16 @@ class _Reader:
         self.log.flush()
         return len(rows)
 
-    def _read_run(self, lines: Sequence[str], keys: Sequence[int], said: Said | None, number: int, at: int, rows: list[int]) -> bool:
-        """Reads lines that fit one template or none; returns whether something was learned, and the rest are to be looked at again."""
-        log, done, known = self.log, 0, len(self._templates)
-        while done < len(lines):
-            if said is not None and log.holds(template := self._templates[number]):
-                taken = log.take(template, lines[done:] if done else lines, said, at + done)
-                if taken:
-                    rows.extend(taken)
-                    done += len(taken)
-                    continue
-            line, key = lines[done], self._keys[keys[done]] if keys[done] >= 0 else self._new_key(lines[done])
-            if said is None and self._learn_ways(line, key):
-                return True
-            if not key.empty:
-                log.at_line += 1
-                if log.busy or not key.shape.says_nothing():
-                    self._ask(without_codes(line), key.shape)
-            rows.append(-1)
-            done += 1
-            if len(self._templates) > known and self._learn_ways(line, key):
-                return True
+    def _read_alone(self, line: str, number: int, rows: list[int], *, fits: bool) -> bool:
+        """Reads one line; or learns, and returns that it did, how lines like it fit a template."""
+        key = self._keys[number] if number >= 0 else self._new_key(line)
+        if not fits and self._learn_ways(line, key):
+            return True
+        if not key.empty:
+            self.log.at_line += 1
+            if self.log.busy or not key.shape.says_nothing():
+                self._ask(without_codes(line), key.shape)
+        rows.append(-1)
         return False
 
     def _keys_of(self, digits: Digits, lines: Sequence[str]) -> list[int]:
