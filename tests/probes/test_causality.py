@@ -232,6 +232,7 @@ def test_what_a_loss_asks_for_that_shows_no_targets_is_not_known() -> None:
     report = causality(_Encoder2(), rows(), lambda model, batch: model(batch).square().mean()).report()
     assert not report.found
     assert report.data == {"bidirectional": "unknown"}
+    assert report.open
     assert any("not known" in str(note) for note in report.notes)
 
 

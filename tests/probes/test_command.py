@@ -363,3 +363,16 @@ def test_the_example_that_carries_a_batch_is_named_by_its_id(tmp_path: Path) -> 
     assert report.data["ids"] == "doc-2"
     assert any("Their ids: doc-2." in str(note) for note in report.notes)
     assert "duplicates" not in report.data  # no other batch was there to find it in
+
+
+def test_what_stays_open_is_not_ticked_off() -> None:
+    from sismo.records.probing import ProbeReport
+    from sismo.records.types import Note
+    from sismo.report.language import language
+    from sismo.report.page import Page
+    from sismo.report.probe import render, render_json
+
+    page, said = Page(language("en")), Note("x", "It is so.")
+    reports = [ProbeReport("nan", True, said, {}), ProbeReport("nan", False, said, {}), ProbeReport("nan", False, said, {}, open=True)]
+    assert [render(report, page)[0] for report in reports] == ["✖", "✔", "?"]
+    assert [json.loads(render_json(report, "0", page))["open"] for report in reports] == [False, False, True]

@@ -97,8 +97,8 @@ class Causality:
             (str(prefix.length), str(prefix.count), "" if prefix.first is None else str(prefix.first), f"{prefix.effect:.2g}")
             for prefix in self.prefixes
         )
-        notes = (_UNKNOWN,) if self.order is Order.LEAKS and self.asked is None else ()
-        return ProbeReport("causal", broken, self._verdict(), data, columns, rows, notes)
+        unknown = self.order is Order.LEAKS and self.asked is None
+        return ProbeReport("causal", broken, self._verdict(), data, columns, rows, (_UNKNOWN,) if unknown else (), open=unknown)
 
     def _verdict(self) -> Note:
         numbers = {"first": self.first, "by": self.by, "where": self.module or self.kind, "kind": self.kind, "visible": self.visible}

@@ -71,7 +71,8 @@ class Initialisation:
             data |= {"where": off.name, "ratio": off.activation_ratio}
         elif self.dies:
             data["where"] = self.layers[0].name
-        return ProbeReport("init", off is not None or self.dies, self._verdict(), data, columns, rows)
+        found = off is not None or self.dies
+        return ProbeReport("init", found, self._verdict(), data, columns, rows, open=not found and self.reset < 0.5)
 
     def _verdict(self) -> Note:
         if self.dies and self.first_off is None:

@@ -20,6 +20,7 @@ class ProbeReport(NamedTuple):
         data: what goes into the run as evidence; the detectors in ``signals/detectors`` read it.
         columns, rows: a table; cells are names, numbers as text, or words that went through ``word``.
         notes: more sentences, each on its own line.
+        open: whether the question stays open: nothing wrong was found, and nothing shows that nothing is.
         until: rows up to the one that counts, where others follow that only come of it; None where the last one counts.
     """
 
@@ -31,6 +32,7 @@ class ProbeReport(NamedTuple):
     rows: tuple[tuple[str, ...], ...] = ()
     notes: tuple[Note, ...] = ()
     until: int | None = None
+    open: bool = False
 
     def event(self, step: int) -> Event:
         """The result as evidence about a step."""

@@ -17,7 +17,7 @@ _SHOWN = 16
 
 def render(found: ProbeReport, page: Page) -> str:
     """Verdict, what it rests on, and the table."""
-    mark, tone = ("broken", "red") if found.found else ("healthy", "green")
+    mark, tone = ("broken", "red") if found.found else ("unknown", "yellow") if found.open else ("healthy", "green")
     lead = f"{page.mark(mark)} "
     lines = page.hang(lead, _said(found.verdict, page))
     lines = [page.paint(line, tone, "bold") for line in lines]
@@ -32,8 +32,8 @@ def render_json(found: ProbeReport, version: str, page: Page) -> str:
     """The same as data."""
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     document = {
-        "schema": SCHEMA, "sismo": version, "probe": found.probe, "found": found.found, "verdict": _said(found.verdict, page),
-        "data": dict(found.data), "notes": [_said(note, page) for note in found.notes], "rows": rows,
+        "schema": SCHEMA, "sismo": version, "probe": found.probe, "found": found.found, "open": found.open,
+        "verdict": _said(found.verdict, page), "data": dict(found.data), "notes": [_said(note, page) for note in found.notes], "rows": rows,
     }  # fmt: skip
     return json.dumps(document, indent=2, default=str)
 

@@ -26,5 +26,5 @@ def run(case: Case) -> ProbeReport:
         found = found._replace(notes=(Note("ids", "Their ids: {said}.", {"said": said}), *found.notes), data={**found.data, "ids": said})
     if found.data["batch"] == "even" and not case.has_batch:
         verdict = Note("even-other", "No example stands out from another batch: that of step {step} was not kept.", {"step": case.step})
-        found = found._replace(verdict=verdict, data={key: value for key, value in found.data.items() if key != "batch"})
+        found = found._replace(verdict=verdict, data={key: value for key, value in found.data.items() if key != "batch"}, open=True)
     return case.remarked(found)

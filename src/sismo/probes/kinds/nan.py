@@ -27,4 +27,4 @@ def run(case: Case) -> ProbeReport:
         "Every number is finite when the step is tried here, and in the run it was lost. If the code was changed since, the change cures "
         "this step; if not, the trouble came in between, or from the machine.",
     )
-    return report._replace(verdict=note, data=kept)
+    return report._replace(verdict=note, data=kept, open=True)

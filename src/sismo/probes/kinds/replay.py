@@ -37,7 +37,8 @@ def run(case: Case) -> ProbeReport:
             return _said_of(later, case, after.report())
     report = found.report()
     if found.fault is None and not found.reproduced and not case.has_batch:
-        report = report._replace(verdict=_other(case.step), data={key: value for key, value in report.data.items() if key != "class"})
+        kept = {key: value for key, value in report.data.items() if key != "class"}
+        report = report._replace(verdict=_other(case.step), data=kept, open=True)
     return case.remarked(report)
 
 
