@@ -14,8 +14,8 @@ from sismo.signals.levels import failure, finite, level, noise, part_ends, part_
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
-_OFTEN = 0.1
-"""Share of the looks: an optimizer's first steps are large in many a sound run, and all of them are seen where every step is looked at."""
+_FRESH = 10
+"""Steps in which Adam's moments are still young: they are large in many a sound run, and all of them are seen where every step is."""
 _TENTH = Threshold("update-ratio-huge", 0.07, 0.07, "1", "measured: the median group stays under 0.05 even at three times the usual LR", "Update-to-weight ratio that no training bears.")  # fmt: skip
 _HALF_LIFE = Threshold("decay-half-life", 100, 100, "step", "chosen: usual recipes (LR 1e-3, decay 0.1) halve a weight in some 7,000 steps", "Steps in which decay alone halves a weight, under which nothing can be learnt.")  # fmt: skip
 _LOST = Threshold("update-rounded-away", 10, 10, "×", "measured: 20 and more in bf16 weights, under 1.5 in fp32", "Fall of the update against the LR from which it is rounded to nothing.")  # fmt: skip
@@ -93,7 +93,7 @@ def _cleared(view: View) -> Observation:
 
 
 def _huge(view: View) -> Observation:
-    """At two looks or more, and at a tenth of all, the updates of half of the groups are some tenth of their weights.
+    """At two looks or more after the first steps the updates of half of the groups are some tenth of their weights.
 
     With fewer than three looks, one is enough in which they are as large as the weights.
     """
@@ -105,8 +105,9 @@ def _huge(view: View) -> Observation:
         return unknown(_UPDATES)
     rows = min(len(series) for series in found)
     usual = np.median([series.values[:rows] for series in found], axis=0)
-    past = np.flatnonzero(usual > bound)
-    if past.size < max(least, _OFTEN * rows):
+    settled = found[0].steps[:rows] >= int(found[0].steps[0]) + (_FRESH if watched else 0)
+    past = np.flatnonzero((usual > bound) & settled)
+    if past.size < least:
         return absent(_UPDATES) if watched else unknown(_UPDATES)
     return present(int(found[0].steps[past[0]]), channel=found[0].channel, ratio=float(usual.max()), count=int(past.size))
 

@@ -111,7 +111,12 @@ def test_a_first_look_at_updates_as_large_as_the_weights_is_enough() -> None:
     assert [look(made, "updates-of-a-tenth").state for made in once] == [State.PRESENT, State.UNKNOWN]
 
 
-@pytest.mark.parametrize(("large", "state"), [(2, State.ABSENT), (5, State.ABSENT), (6, State.PRESENT)])
+@pytest.mark.parametrize(("large", "state"), [(2, State.ABSENT), (10, State.ABSENT), (12, State.PRESENT)])
 def test_large_updates_of_the_first_steps_alone_are_an_optimizers_own(large: int, state: State) -> None:
     """Adam's first steps are of the size of the LR in every entry, whatever the gradient."""
-    assert look(recorded(np.where(np.arange(60) < large, 0.12, 0.02)), "updates-of-a-tenth").state is state
+    every_step = {f"update_ratio/{name}": np.where(STEP < large, 0.12, 0.02) for name in "abc"}
+    assert look(run(loss=LEARNS, more=every_step), "updates-of-a-tenth").state is state
+
+
+def test_two_looks_of_many_at_updates_that_no_training_bears_are_enough() -> None:
+    assert look(recorded(np.where(np.arange(60) // 2 == 5, 0.12, 0.02)), "updates-of-a-tenth").state is State.PRESENT
