@@ -108,7 +108,7 @@ def test_what_was_not_recorded_says_how_to_record_it(opened: Open) -> None:
     page = opened(short)
     missing = page.locator(".panel.missing")
     assert missing.evaluate_all("all => all.map((one) => one.id)") == [
-        f"panel-{name}" for name in ("grad-norm", "activations", "spectral", "dead", "classes", "loss-scale", "batches")
+        f"panel-{name}" for name in ("grad-norm", "activations", "spectral", "dead", "loss-scale", "batches", "classes")
     ]
     assert "clip_grad_norm_" in missing.first.inner_text()
     assert missing.locator("canvas").count() == 0
