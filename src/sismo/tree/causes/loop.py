@@ -79,7 +79,6 @@ CAUSES = (
         raised_by=(("update-is-zero", _W), ("gradient-cut-off", _W), ("gradient-zero-though-rewards-differ", _W)),
         against=(Weight("units-dead", 0.5),),
         vetoes=("weights-unheld",),
-        denials=(Weight("gradient-cut-off", 0.3),),
         twins=("parameter-not-in-optimizer", "update-changes-nothing"),
         decider="Look whether the group has a gradient, and whether the optimizer holds it.",
     ),

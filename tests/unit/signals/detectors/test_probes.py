@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import event, falling, names, run, state
+from support.runs import alarms, event, falling, names, run, state
 from support.trios import Trio, check, check_all, each
 
 from sismo.judge import diagnose
@@ -241,6 +241,11 @@ def test_what_the_run_itself_measured_is_not_taken_back_by_code_that_may_be_anot
     cleared = Event(299, "probe", {"probe": "flow", "flow": "sound", "held": "yes", "piles_up": "no"})
     assert names(run(loss=falling(300), more=carried_over))[0] == "missing-zero-grad"
     assert names(run(loss=falling(300), more=carried_over, events=[cleared]))[0] == "missing-zero-grad"
+    # The probe looks at what the model of build() trains; the recorded one had a layer that did not.
+    stands = {"update_ratio/a": np.zeros(300), "update_ratio/b": np.full(300, 1e-3)}
+    sound = Event(299, "probe", {"probe": "flow", "flow": "sound", "held": "yes", "update": "changes"})
+    assert "frozen-by-mistake" in alarms(run(loss=falling(300), more=stands))
+    assert alarms(run(loss=falling(300), more=stands, events=[sound]))[0] == "frozen-by-mistake"
 
 
 def test_the_path_says_no_where_the_probe_did() -> None:
