@@ -253,3 +253,28 @@ def test_an_encoder_is_at_fault_only_where_the_next_token_is_asked_for(asked: st
 
 def test_the_public_name() -> None:
     assert sismo.causality is causality
+
+
+class _Layers(nn.Module):
+    """Encoder layers under a mask that the model makes in single precision; the last of them may be called without it."""
+
+    def __init__(self, *, leaks: bool) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(50, 32)
+        self.layers = nn.ModuleList(nn.TransformerEncoderLayer(32, 4, 64, 0.0, batch_first=True, norm_first=True) for _ in range(2))
+        self.head = nn.Linear(32, 50)
+        self.leaks = leaks
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x, mask = self.embed(ids), nn.Transformer.generate_square_subsequent_mask(ids.shape[1])
+        for at, layer in enumerate(self.layers):
+            x = layer(x, src_mask=None if self.leaks and at == 1 else mask)
+        return self.head(x)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_layer_that_is_called_without_its_mask_is_named_and_not_the_one_before_it(seed: int) -> None:
+    torch.manual_seed(seed)
+    ids = torch.randint(0, 50, (8, 16))
+    assert causality(_Layers(leaks=False), ids).causal
+    assert causality(_Layers(leaks=True), ids).module == "layers.1.self_attn"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -21,6 +22,8 @@ from sismo.probes.untouched import untouched
 from sismo.records.probing import ProbeReport, word
 from sismo.records.types import Note
 
+_ALIKE = 1e-3
+"""Share of the largest output that an output in single precision may be off by."""
 _DRAWS = 2
 """Other futures that are tried at each length: one alone may be answered the same by chance."""
 _ALL = 24
@@ -142,7 +145,7 @@ def causality(model: nn.Module, batch: Any, loss_fn: LossFn | None = None, *, ax
 
     Raises ``UsageError`` when the model gets no sequence, or gives no output for each position.
     """
-    with untouched(model):
+    with untouched(model), _as_in_training():
         model.eval()
         call = call_of(model, batch, loss_fn, axis)
         call = _in_double(model, call)
@@ -231,15 +234,38 @@ class _Calls:
 
 
 def _in_double(model: nn.Module, call: Call) -> Call:
-    """The model and its call in double precision, where the model's own code lets that be."""
+    """The model and its call in double precision, where the model's own code lets that be and gives the same.
+
+    It need not: a mask that the code makes in single precision is read as garbage by attention on the CPU (torch 2.13), without an error.
+    """
     sequence = call.sequence
     wide = call.with_sequence(sequence.double()) if sequence.is_floating_point() else call
+    narrow = call.run(model)
     with contextlib.suppress(UsageError), _as_before_unless_done(model) as done:
         model.double()
-        if wide.run(model).dtype is torch.float64:
+        if _same(narrow, wide.run(model)) and _same(narrow, wide.run(model)):
             done()
             return wide
     return call
+
+
+@contextlib.contextmanager
+def _as_in_training() -> Iterator[None]:
+    """Without the fused encoder layers of evaluation, which training never uses, and which looking inside would turn off half-way."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+
+
+def _same(narrow: Tensor, wide: Tensor) -> bool:
+    """Whether an output in double precision is that of the model's own precision but for its rounding."""
+    if wide.dtype is not torch.float64 or wide.shape != narrow.shape:
+        return False
+    scale = float(narrow.double().abs().nan_to_num(0.0).amax()) or 1.0
+    return float((wide - narrow.double()).abs().nan_to_num(math.inf).amax()) <= max(_ALIKE, 16 * torch.finfo(narrow.dtype).eps) * scale
 
 
 @contextlib.contextmanager

@@ -149,6 +149,9 @@ def moves(one: Tensor, other: Tensor, length: int, usual: int) -> Tensor | None:
     if one.shape != other.shape or not one.is_floating_point():
         return None
     gap = (one.double() - other.double()).abs().nan_to_num(math.inf)
+    gap = gap.masked_fill(
+        (one == other) | (one.isnan() & other.isnan()), 0.0
+    )  # of two infinities, as a mask has them, the difference is none
     if axis is None and gap.ndim and gap.shape[0] % length == 0:
         gap, axis = gap.reshape(-1, length, *gap.shape[1:]), 1  # rows of a batch, one position after the other
     return None if axis is None else gap.movedim(axis, 0).flatten(1).amax(1) if gap.ndim > 1 else gap
