@@ -17,7 +17,7 @@ import torch
 from torch.optim import Optimizer
 
 from sismo.recorder.panel import Job, Panel
-from sismo.recorder.scene import Scene
+from sismo.recorder.scene import Scene, Weight
 from sismo.records.types import Event
 
 _MOST = 20
@@ -30,10 +30,9 @@ class LostPanel(Panel):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        vectors = [weight for weight in scene.weights if weight.tensor.ndim == 1]
-        self._watched = [*scene.weights, *vectors][-1]
-        near = not scene.sharded and all(weight.tensor.device.type == "cpu" for weight in scene.weights)
-        self._left = _MOST if near else 0
+        self._left = _MOST
+        self._known: Sequence[Weight] = ()
+        self._watched: Weight | None = None
 
     def jobs(self) -> Sequence[Job]:
         return ()
@@ -43,9 +42,12 @@ class LostPanel(Panel):
 
     def on_before_update(self, optimizer: Optimizer) -> None:
         """Gradients are final; the weights are still those of the forward pass."""
-        gradient = self._watched.tensor.grad
+        watched = self._watch()
+        if not self._left or watched is None or watched.optimizer is not optimizer:
+            return
+        gradient = watched.tensor.grad
         # On the CPU a number is there at once: ``numpy`` waits for nothing.
-        if not self._left or self._watched.optimizer is not optimizer or gradient is None or gradient.isfinite().all().numpy():
+        if gradient is None or gradient.isfinite().all().numpy():
             return
         self._left -= 1
         bad: Counter[str] = Counter(dict.fromkeys(self.scene.block_names, 0))
@@ -53,6 +55,15 @@ class LostPanel(Panel):
             bad[weight.block] += weight.tensor.numel() - int(torch.count_nonzero(weight.tensor.detach().isfinite()).numpy())
         for block, count in bad.items():
             self.scene.draft.add(f"weight_nonfinite/{block}", count)
+
+    def _watch(self) -> Weight | None:
+        """The vector that is looked at, None where nothing is trained or the weights are elsewhere; weights may come later."""
+        weights = self.scene.weights
+        if len(weights) != len(self._known):
+            self._known = tuple(weights)
+            near = bool(weights) and not self.scene.sharded and all(weight.tensor.device.type == "cpu" for weight in weights)
+            self._watched = [*weights, *(weight for weight in weights if weight.tensor.ndim == 1)][-1] if near else None
+        return self._watched
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
+from sismo.records.numeric import distinct
 from sismo.signals.levels import level
 from sismo.signals.numerals import decimals, digits
 from sismo.signals.types import Detector, Observation, absent, present, unknown
@@ -49,21 +50,21 @@ def _come_again(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < _MANY:
         return unknown(LOSS_TRAIN)
-    distinct = np.unique(loss.values)
+    values = distinct(loss.values)
     half = len(loss) // 2
-    if view.header.objective is not None or not 2 < distinct.size <= len(loss) / 4 or _on_a_grid(distinct):
+    if view.header.objective is not None or not 2 < values.size <= len(loss) / 4 or _on_a_grid(values):
         return absent(LOSS_TRAIN)
-    unit = 10.0 ** -max(decimals(value) for value in distinct.tolist())
-    by_chance = float(np.ptp(distinct)) < _CELLS * distinct.size * unit
+    unit = 10.0 ** -max(decimals(value) for value in values.tolist())
+    by_chance = float(np.ptp(values)) < _CELLS * values.size * unit
     both = np.intersect1d(loss.values[:half], loss.values[half:])
     again = float(np.mean(np.isin(loss.values, both)))
-    found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, count=int(distinct.size), rows=len(loss))
+    found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, count=int(values.size), rows=len(loss))
     return found if again >= _AGAIN and not by_chance else absent(LOSS_TRAIN)
 
 
-def _on_a_grid(distinct: np.ndarray) -> bool:
+def _on_a_grid(values: np.ndarray) -> bool:
     """Whether all gaps are multiples of the smallest one."""
-    gaps = np.diff(distinct) / float(np.diff(distinct).min())
+    gaps = np.diff(values) / float(np.diff(values).min())
     return bool(np.all(np.abs(gaps - np.round(gaps)) < 0.02))
 
 
