@@ -76,7 +76,8 @@ class Panel(NamedTuple):
     """One panel.
 
     Attributes:
-        id: kebab-case. number: place in the order, that of ``records.channels``. title, asks: what it is, and the question that it answers.
+        id: kebab-case. number: the one that the user knows it by, as in ``records.channels``.
+        title, asks: what it is, and the question that it answers.
         plots: the first one is the panel; without data in it the panel counts as missing.
         optional: left out of the page when nothing was recorded, instead of standing there empty.
     """

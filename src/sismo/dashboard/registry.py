@@ -13,9 +13,9 @@ from sismo.postmortem import Text
 
 @cache
 def panels() -> tuple[Panel, ...]:
-    """All panels in their order."""
+    """All panels in their order: those that every run has by their number, then the ones that only a recorded run fills."""
     found = [importlib.import_module(f"{package.__name__}.{module.name}").PANEL for module in pkgutil.iter_modules(package.__path__)]
-    return tuple(sorted(found, key=lambda panel: panel.number))
+    return tuple(sorted(found, key=lambda panel: (panel.optional, panel.number)))
 
 
 def panel_of(channel: str) -> Text | None:

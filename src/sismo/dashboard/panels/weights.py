@@ -1,4 +1,4 @@
-"""Panel 10, weights and updates, where they were recorded."""
+"""Panel 3, weights and updates, where they were recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panel 10, the weights where the gradient is lost: ``weight_nonfinite/BLOCK``, how many of its weights are not finite before the update.
+"""Panel 3, the weights where the gradient is lost: ``weight_nonfinite/BLOCK``, how many of its weights are not finite before the update.
 
 Formula: the number of entries that are NaN or infinite, at a step whose gradient in the last vector of the model (a bias, or a matrix
 where there is none) is not finite: a lost loss loses that gradient, and after the update every weight is lost, so that only this moment

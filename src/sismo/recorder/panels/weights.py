@@ -1,4 +1,4 @@
-"""Panel 10, the weights: ``weight_norm``, ``update_ratio`` and ``adam_rms``, by block and by optimizer group; ``grad_zero_share/all``.
+"""Panel 3, the weights: ``weight_norm``, ``update_ratio`` and ``adam_rms``, by block and by optimizer group; ``grad_zero_share/all``.
 
 Formulas, over the weights w that a step found and the change d that it made: ``weight_norm`` sqrt(sum w^2); ``update_ratio`` sqrt(sum
 d^2 / sum w^2); ``adam_rms`` sqrt(mean(g^2 / max(v, eps^2))) with Adam's second moment v after the step and without its bias;
