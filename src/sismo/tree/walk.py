@@ -115,7 +115,9 @@ def _judge(cause: Cause, observations: Mapping[str, Observation]) -> Finding | N
     speaking = [weight for weight in cause.against if observations[weight.signal].state is State.PRESENT]
     hurting = [*denied, *(weight for weight in speaking if not proved or observations[weight.signal].by_probe)]
     core = [*proved, *needed, *alternatives]
-    clarity = min((observation.strength for observation in core), default=1.0)
+    # What is needed is as clear as its dimmest part; one more way to see it makes nothing less sure.
+    either = max((observation.strength for observation in (*proved, *alternatives)), default=1.0)
+    clarity = min(either, *(observation.strength for observation in needed if not proved), 1.0)
     gained = sum(weight.weight * observations[weight.signal].strength for weight in helping)
     lost = sum(weight.weight for weight in hurting)
     confidence = min(_CEILING, max(0.05, cause.base * clarity + gained - lost))

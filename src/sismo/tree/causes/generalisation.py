@@ -21,7 +21,7 @@ CAUSES = (
         needs=("val-rises-after-minimum",),
         base=0.72,
         supports=(Weight("val-rises-clearly", 0.12), Weight("train-near-zero", 0.06)),
-        against=(Weight("learns-by-heart-at-once", 0.35),),
+        against=(Weight("learns-by-heart-at-once", 0.35), Weight("noise-stops", 0.35)),
         raised_by=(("val-rises-clearly", _W),),
         vetoes=("loss-exactly-zero", "batch-repeats"),
     ),

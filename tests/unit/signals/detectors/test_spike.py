@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.runs import alarms, cosine, falling, level, look, names, run, state, with_at
-from support.trios import Trio, check, check_all, each
+from support.trios import Trio, check, each
 
 from sismo.judge import judge
 from sismo.records.types import Run
-from sismo.signals.detectors import spike
+from sismo.signals.detectors import spike, spike_beside, spike_company
 from sismo.signals.types import State
 
 CALM, NORM, LR = falling(600), level(600, 1.0, 0.1), cosine(600)
@@ -20,6 +20,8 @@ SHORT = run(loss=CALM[:10])
 RENEWED = CALM.copy()
 for _place in range(150, 600, 60):
     RENEWED[_place : _place + 4] += 3.0
+UNREST = CALM.copy()
+UNREST[[384, 387, 388, 394, 400, 401]] += [1.2, 1.4, 1.1, 1.3, 4.0, 2.0]
 EVALS = np.arange(20, 601, 20)
 MORE_AND_MORE = CALM.copy()
 for _height, _place in enumerate([300, 400, 450, 500, 530, 550, 570, 585]):
@@ -55,12 +57,13 @@ TRIOS = {
     ),
     "lr-jump-at-spike": Trio(run(loss=SPIKED, lr=np.where(np.arange(600) < 399, LR, 10 * LR)), run(loss=SPIKED, lr=LR), run(loss=SPIKED)),
     "spikes-accelerate": Trio(run(loss=MORE_AND_MORE), run(loss=SPIKED), SHORT),
+    "unrest-before-spike": Trio(run(loss=UNREST), run(loss=SPIKED), run(loss=with_at(CALM, 40, 6.0))),
     "excursions-of-one-height": Trio(run(loss=HEAVY), run(loss=CALM), SHORT),
 }
 
 
 def test_every_signal_of_the_file_is_tried() -> None:
-    check_all(spike, TRIOS)
+    assert set(TRIOS) == {detector.id for file in (spike, spike_beside, spike_company) for detector in file.DETECTORS}
 
 
 @each(TRIOS)
@@ -122,6 +125,16 @@ def test_scaling_the_loss_changes_nothing(seed: int, size: float) -> None:
 def test_a_spike_without_the_norm_moving_is_only_a_note() -> None:
     made = run(loss=with_at(CALM, 400, 3.0), norm=NORM, lr=LR)
     assert alarms(made) == []
+
+
+def test_a_spike_among_others_after_calm_is_not_one_odd_batch() -> None:
+    """A curriculum lets the hard half of the data in; the batches that are odd from then on come in a crowd."""
+    norm = with_at(NORM, 400, 6.0)
+    assert names(run(loss=SPIKED, norm=norm, lr=LR))[0] == "long-tail-batch"
+    assert alarms(run(loss=UNREST, norm=norm, lr=LR)) == []
+    seldom = CALM.copy()
+    seldom[[390, 400, 401]] += [1.2, 4.0, 2.0]
+    assert names(run(loss=seldom, norm=norm, lr=LR))[0] == "long-tail-batch"
 
 
 def test_persistent_elevation_comes_before_any_spike_that_healed() -> None:

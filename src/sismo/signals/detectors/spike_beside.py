@@ -1,0 +1,92 @@
+"""What else moved where the loss spiked: the gradient norm, the LR, the validation loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
+from sismo.signals.levels import after, before, level
+from sismo.signals.standing import interval_of, judged, norm_at
+from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.view import View
+
+_NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; measured: a realistic tail batch gives 3.1 to 3.8, healthy at most 2.4", "Gradient norm at a spike over its moving mean.")  # fmt: skip
+_LR_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "measured: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")  # fmt: skip
+_PROMPT, _AS_MUCH = 20, 0.8
+"""Rows after a jump within which an evaluation tells of the model that made it; share of the rise of the loss that is as much."""
+
+
+def _norm_stays_up(view: View) -> Observation:
+    """The norm keeps a higher level after the spike: the data or the targets changed, not one batch."""
+    spike = judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    norm = view.finite(GRAD_NORM_PRE)
+    if norm is None:
+        return unknown(GRAD_NORM_PRE)
+    base, now = level(before(norm, spike.start, 100)), level(after(norm, spike.end, 100)[5:])
+    if not (base > 0 and now > 0):
+        return unknown("the gradient norm around step {at}", at=spike.start)
+    return present(spike.start, channel=GRAD_NORM_PRE, ratio=now / base) if now / base >= 3 else absent(GRAD_NORM_PRE)
+
+
+def _lr_at(view: View) -> Observation:
+    spike = judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    schedule = view.schedule(LR)
+    if schedule is None:
+        return unknown(LR)
+    reach = 3 * max(1.0, interval_of(view))
+    for jump in schedule.jumps:
+        if jump.kind == "up" and spike.start - reach <= jump.step <= spike.end:
+            return present(jump.step, channel=LR, before=jump.before, after=jump.after)
+    return absent(LR)
+
+
+def _val_unmoved(view: View) -> Observation:
+    """After a jump that stays, or heals late, the evaluations are not above the last one before it: other data, not a worse model."""
+    return _val_at(view, lambda earlier, later: float(later.max()) <= 1.02 * earlier)
+
+
+def _val_jumps(view: View) -> Observation:
+    """After a jump that stays, the evaluations are well above the last one before it: a worse model, not other data.
+
+    A late one counts where it rose as the loss did: by then even a good model has learnt bad data."""
+    found = _val_at(view, lambda earlier, later: float(later.min()) > 1.05 * earlier)
+    loss, val, start = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL), found.start
+    if start is None or loss is None or val is None:
+        return found
+    first = val.steps[np.searchsorted(val.steps, start)]
+    soon = np.diff(np.searchsorted(loss.steps, [start, first])) <= _PROMPT
+    climbed = level(after(loss, int(first), _PROMPT)) - level(before(loss, start, _PROMPT))
+    return found if soon or after(val, start, 1)[0] - before(val, start, 1)[0] >= _AS_MUCH * climbed else unknown(LOSS_VAL)
+
+
+def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observation:
+    """The last evaluation before a jump that stays against the next two."""
+    spike = judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    if spike.recovered:
+        return absent(LOSS_VAL)
+    val = view.finite(LOSS_VAL)
+    if val is None:
+        return unknown(LOSS_VAL)
+    earlier, later = before(val, spike.start, 1), after(val, spike.start, 2)
+    if not earlier.size or later.size < 2:
+        return unknown(LOSS_VAL)
+    found = present(spike.start, channel=LOSS_VAL, first=float(earlier[-1]), last=float(later[-1]))
+    return found if fits(float(earlier[-1]), later) else absent(LOSS_VAL)
+
+
+_READS = (LOSS_TRAIN,)
+DETECTORS = (
+    Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
+    Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
+    Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
+    Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "the validation loss rises with it, or there is no spike"),
+    Detector("val-jumps-with-spike", (*_READS, LOSS_VAL), _val_jumps, "the validation loss rises with it ({first:.4g}, then {last:.4g})", "the validation loss does not rise with it, or there is no spike"),
+)  # fmt: skip
