@@ -1,78 +1,34 @@
 """JSON lines read column by column with pyarrow: a million rows in about a second.
 
-Only what is certain to give what the tolerant reader gives is taken: rows of numbers and nulls, nested or not, beside truths, lists and
-words that are no numbers. A file that is regular all through is read whole, which is quickest; of any other a block at a time. For anything
-else, and on any error, nothing is taken and the caller reads line by line.
+Only what is certain to give what the tolerant reader gives is taken, a block of the file at a time: rows of numbers and nulls, nested or
+not, beside truths, lists and words that are no numbers. For anything else, and on any error, nothing is taken and the caller reads the
+block line by line.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sismo.records.arrow import floats
-from sismo.sources.base import Column, Table
+from sismo.sources.base import Column
 from sismo.sources.keys import meaning
 from sismo.sources.numbers import number
-from sismo.sources.objects import SETTINGS_WITHIN, SPLIT_KEYS, is_config, prefix_of, side
+from sismo.sources.objects import SETTINGS_WITHIN, SPLIT_KEYS, prefix_of, side
 from sismo.sources.rows import MAX_DEPTH, RowBuilder
 
-_PROBE_BYTES = 256 * 1024
-_BLOCK_BYTES = 8 * 1024 * 1024
-_MAX_CELLS = 5_000_000
-"""Cells that a file read whole may have: all of them are in memory twice."""
-
-
-def read_columns(path: Path) -> Table | None:
-    """The whole file as a table, or None when it is not as regular as it must be."""
-    if not _regular(path):
-        return None
-    try:
-        import pyarrow
-        import pyarrow.json
-    except ImportError:
-        return None
-    try:
-        options = pyarrow.json.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES)
-        parsed: Any = pyarrow.json.read_json(path, read_options=options)
-        columns, words = _columns(parsed)
-    except (OSError, ValueError, pyarrow.ArrowException):
-        return None
-    # A row without any number is a note of the tolerant reader; leave such files to it.
-    some = np.logical_or.reduce([one.present for one in columns.values()]) if columns else np.zeros(1, dtype=np.bool_)
-    return Table("json-lines", int(parsed.num_rows), columns) if words is None and bool(some.all()) else None
-
-
-def _regular(path: Path) -> bool:
-    """Whether the beginning and the end look like rows of numbers and words in UTF-8, one a line, with no configuration before them, and
-    the whole is of no size that memory would feel.
-    """
-    size = path.stat().st_size
-    with open(path, "rb") as file:
-        head = file.read(_PROBE_BYTES)
-        file.seek(max(0, size - _PROBE_BYTES))
-        end = file.read(_PROBE_BYTES)
-    if any(bad in piece for piece in (head, end) for bad in (b"\r", b"\x1b", b"\x00", b"[", b"true", b"false")):
-        return False
-    try:
-        first = [json.loads(line) for line in head.split(b"\n", SETTINGS_WITHIN)[:SETTINGS_WITHIN] if line]
-    except ValueError:
-        return False
-    if not first or not all(isinstance(row, dict) and not is_config(row) for row in first):
-        return False
-    cells = max(map(len, first)) * size / (head.find(b"\n") + 1 or size)
-    return cells <= _MAX_CELLS and end.rstrip().endswith(b"}")
+_LINE_END, _OPEN, _CLOSE = b"\n{}"
 
 
 def add_columns(builder: RowBuilder, text: str) -> bool:
     """Adds the rows of whole lines; False, and nothing is added, where they are not as regular as they must be."""
-    ends = text.count("\n")
-    an_object_a_line = text.startswith("{") and text.endswith("}") and text.count("}\n{") == ends
-    if builder.n_rows < SETTINGS_WITHIN or not an_object_a_line:
+    if builder.n_rows < SETTINGS_WITHIN:
+        return False
+    data = text.encode()
+    lines = _objects(data)
+    if not lines:
         return False
     try:
         import pyarrow
@@ -80,7 +36,6 @@ def add_columns(builder: RowBuilder, text: str) -> bool:
     except ImportError:
         return False
     try:
-        data = text.encode()
         options = pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1)
         parsed: Any = pyarrow.json.read_json(pyarrow.BufferReader(data), read_options=options)
         numbers, words = _columns(parsed)
@@ -88,7 +43,7 @@ def add_columns(builder: RowBuilder, text: str) -> bool:
         return False
     # A row without any number is a note of the tolerant reader, or a setting; leave them to it.
     some = np.logical_or.reduce([one.present for one in numbers.values()]) if numbers else np.zeros(1, dtype=np.bool_)
-    if parsed.num_rows != ends + 1 or not some.all():
+    if parsed.num_rows != lines or not some.all():
         return False
     sided = _by_side(numbers, words) if words is not None else {key: [one] for key, one in numbers.items()}
     for key, parts in sided.items():
@@ -97,6 +52,15 @@ def add_columns(builder: RowBuilder, text: str) -> bool:
             builder.extend(key, builder.n_rows + rows, values if rows.size == values.size else values[rows])
     builder.n_rows += parsed.num_rows
     return True
+
+
+def _objects(data: bytes) -> int:
+    """How many lines there are where each of them begins and ends as an object does, else 0."""
+    if not data.startswith(b"{") or not data.endswith(b"}"):
+        return 0
+    each = np.frombuffer(data, dtype=np.uint8)
+    ends = np.flatnonzero(each == _LINE_END)
+    return ends.size + 1 if bool(np.all((each[ends - 1] == _CLOSE) & (each[ends + 1] == _OPEN))) else 0
 
 
 def _columns(parsed: Any) -> tuple[dict[str, Column], list[str | None] | None]:

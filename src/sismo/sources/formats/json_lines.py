@@ -42,12 +42,6 @@ class JsonLines(Format):
     def read(self, content: Content) -> list[Table | Run]:
         builder = RowBuilder(NAME)
         sure = content.plain and content.path is not None and content.path.stat().st_size >= COLUMNAR_BYTES
-        if sure and content.path is not None:
-            from sismo.sources.columnar import read_columns
-
-            table = read_columns(content.path)
-            if table is not None:
-                return [table]
         seen = COLUMNAR_BYTES if sure else 0
         refused = 0
         for text in content.texts():
