@@ -49,7 +49,7 @@ def add_columns(builder: RowBuilder, text: str) -> bool:
     for key, parts in sided.items():
         for values, present in parts:
             rows = np.flatnonzero(present)
-            builder.extend(key, builder.n_rows + rows, values if rows.size == values.size else values[rows])
+            builder.extend(builder.n_rows + rows, {key: values if rows.size == values.size else values[rows]})
     builder.n_rows += parsed.num_rows
     return True
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sismo.sources.axis import BAR_KEY
 from sismo.sources.cells import Cell, Parsed, row_of
 from sismo.sources.rows import RowBuilder
-from sismo.sources.template import Said, Template
+from sismo.sources.template import Template
 
 FEW = 16
 """Lines that are settled faster one by one."""
@@ -61,44 +61,55 @@ class TextLog:
         """Adds so many rows by key, where none is kept for the next one."""
         rows = np.arange(self.rows.n_rows, self.rows.n_rows + count)
         self.rows.n_rows += count
-        for key, values in columns.items():
-            self.rows.extend(key, rows, values)
+        self.rows.extend(rows, columns)
         self.close()
 
     def holds(self, template: Template) -> bool:
         """Whether lines would be read as those were from which the template was learned."""
         return self.headings == template.headings and self.busy == template.headings.keys()
 
-    def take(self, template: Template, lines: Sequence[str], count: int, said: Said, at: int, rows: list[int]) -> int:
+    def take(
+        self,
+        template: Template,
+        lines: Sequence[str],
+        numbers: Sequence[int],
+        count: int,
+        said: NDArray[np.float64],
+        rows: list[int],
+    ) -> int:
         """Reads so many lines from ``len(rows)`` on, which fit a template, as far as it can in one go; returns how many.
 
-        ``said`` has them from a place on. ``rows`` gets for each the row that its numbers are still to go into, -1 where there is none.
+        ``numbers`` has where each line stands in the log, and ``said`` what the numbers of those that are read are, a row for each key.
+        ``rows`` gets for each line the row that its numbers are still to go into, -1 where there is none.
         """
+        first = len(rows)
         if (self.busy or template.headings) and not self.holds(template):
             return 0
-        if template.joins and not self._may_join(template.names, self.at_line + 1):
+        if template.joins and not self._may_join(template.names, numbers[first]):
             return 0
+        self.at_line = numbers[first]
         if template.markers:
             count = 1
-            self.at_line += 1
             for marker in template.markers:
-                marker(lines[len(rows)], self)
-            self.at_line -= 1
+                marker(lines[first], self)
+        if template.marked:
+            count = count if template.settle_run is not None else 1
+            for marked in template.marked:
+                marked.settle_run({key: said[row, :count] for key, row in marked.keys}, marked.word, self)
         if template.settle is not None:
-            self._settle(template, said, at, count)
+            self._settle(template, said[:, :count], numbers[first : first + count])
             rows += [-1] * count
         elif template.joins:
             count = 1
-            self.at_line += 1
             self._open_names |= template.names
             rows.append(self._open_row)
         elif self._awaiting:
             count = 1
-            self.at_line += 1
-            row = dict(zip(template.keys, said.table[at].tolist(), strict=True))
+            row = dict(zip(template.keys, said[:, 0].tolist(), strict=True))
             self.add(self.with_bar(row) if template.bar else row, open_row=template.stays_open)
             rows.append(-1)
         else:
+            self.at_line = numbers[first + count - 1]
             self._add_later(template, count, rows)
         return count
 
@@ -107,7 +118,6 @@ class TextLog:
         new = range(self.rows.n_rows, self.rows.n_rows + count)
         rows += new
         self.rows.n_rows += count
-        self.at_line += count
         if template.bar and self.bar is not None:
             self._barred += new
             self._bars += [self.bar[0]] * count
@@ -116,20 +126,18 @@ class TextLog:
         else:
             self.close()
 
-    def _settle(self, template: Template, said: Said, at: int, count: int) -> None:
+    def _settle(self, template: Template, said: NDArray[np.float64], numbers: Sequence[int]) -> None:
         """Settles lines in a row, together where their kind knows how to."""
-        settle, end = template.settle, at + count
+        settle = template.settle
         assert settle is not None
-        if count >= FEW and template.settle_run is not None and not self._awaiting:
-            columns = dict(zip(template.keys, said.table[at:end].T, strict=True))
-            while at < end:
-                settled = template.settle_run(columns, at - end + count, template.word, self)
-                at += settled
-                self.at_line += settled
+        if len(numbers) >= FEW and template.settle_run is not None and not self._awaiting:
+            template.settle_run(dict(zip(template.keys, said, strict=True)), template.word, self)
+            self.at_line = numbers[-1]
+            return
         keys, word = template.keys, template.word
-        for values in said.lines[at:end]:
-            self.at_line += 1
-            settle(dict(zip(keys, values)), word, self)  # noqa: B905 - it is what most of the time goes into
+        for number, values in zip(numbers, said.T.tolist()):  # noqa: B905 - it is what most of the time goes into
+            self.at_line = number
+            settle(dict(zip(keys, values)), word, self)  # noqa: B905
 
     def open_heading(self, kind: str, names: list[str]) -> None:
         """From here on lines are those of a table with these columns."""
@@ -149,7 +157,7 @@ class TextLog:
 
     def flush(self) -> None:
         """Brings the rows up to date."""
-        self.rows.extend(BAR_KEY, np.array(self._barred, dtype=np.int64), np.array(self._bars))
+        self.rows.extend(np.array(self._barred, dtype=np.int64), {BAR_KEY: np.array(self._bars)})
         self._barred.clear()
         self._bars.clear()
 
@@ -227,7 +235,7 @@ class Line(NamedTuple):
         under: the numbers of a line that is a row under the names of columns (``TextLog.open_heading``).
         parse, settle: what a line says by itself, and what that means after what stood before it: a bar may be drawn twice, a loss stands
         under a heading. Whatever is parsed is settled, and taken by it. ``settle`` gets the row and the word that were parsed.
-        settle_run: does the same for some of many rows by key, from a place on, in one go; returns for how many, one at least.
+        settle_run: does the same for many rows by key in one go. Of a marker, before others settle what they read of these lines.
         read: adds what any other line says to the log. Returns whether the line was of this kind: False means that no line of this shape
             ever is, None that this one is not here and now.
         bar: rows take the count of the progress bar before them. stays_open: the lines after a row may still add to it.
@@ -246,7 +254,7 @@ class Line(NamedTuple):
     under: Callable[[str, Sequence[str]], Sequence[Cell]] = _no_columns
     parse: Callable[[str], Parsed | None] = _unparsed
     settle: Callable[[dict[str, float], str, TextLog], None] = _settle_nothing
-    settle_run: Callable[[Mapping[str, NDArray[np.float64]], int, str, TextLog], int] | None = None
+    settle_run: Callable[[Mapping[str, NDArray[np.float64]], str, TextLog], None] | None = None
     bar: bool = False
     stays_open: bool = False
 

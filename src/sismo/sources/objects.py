@@ -57,7 +57,7 @@ def add_together(builder: RowBuilder, records: Sequence[Mapping[str, object]]) -
         found += [(key, index if there.all() else index[there], values) for key, (there, values) in numbers.items()]
     builder.n_rows += len(records)
     for key, rows, values in found:
-        builder.extend(key, rows, values)
+        builder.extend(rows, {key: values})
     return True
 
 

@@ -77,16 +77,20 @@ class RowBuilder:
                 cells[0].append(row)
                 cells[1].append(value)
 
-    def extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        """Sets one key of many rows that exist, in rising order."""
+    def extend(self, rows: NDArray[np.int64], columns: Mapping[str, NDArray[np.float64]]) -> None:
+        """Sets keys of many rows that exist, in rising order: a column of values for each key."""
         self._gather()
-        self._extend(key, rows, values)
+        self._extend(rows, columns)
 
-    def _extend(self, key: str, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        cells = self._cells_of(key) if rows.size else None
-        if cells is not None:
-            cells[0].frombytes(rows.astype(np.int32).tobytes())
-            cells[1].frombytes(values.tobytes())
+    def _extend(self, rows: NDArray[np.int64], columns: Mapping[str, NDArray[np.float64]]) -> None:
+        if not rows.size:
+            return
+        places = rows.astype(np.int32).tobytes()
+        for key, values in columns.items():
+            cells = self._cells_of(key)
+            if cells is not None:
+                cells[0].frombytes(places)
+                cells[1].frombytes(values.tobytes())
 
     def _gather(self) -> None:
         """Puts the rows that wait where they belong, those with the same keys together."""
@@ -98,8 +102,7 @@ class RowBuilder:
                 self._set(rows[0], zip(keys, values, strict=True))
                 continue
             places, table = np.array(rows, dtype=np.int64), np.array(values, dtype=np.float64).reshape(len(rows), len(keys))
-            for at, key in enumerate(keys):
-                self._extend(key, places, table[:, at])
+            self._extend(places, dict(zip(keys, table.T, strict=True)))
 
     def _cells_of(self, key: str) -> tuple[array[int], array[float]] | None:
         cells = self._cells.get(key)

@@ -109,11 +109,26 @@ class _Fixed(NamedTuple):
     value: int | None
 
 
-class Said(NamedTuple):
-    """What lines say that fit a template: their numbers as a table, a line each, and as lists where the lines are settled one by one."""
+class Marked(NamedTuple):
+    """What a marker reads of a line: which of the numbers of the template stand under its keys, and what it does with those of many."""
 
-    table: NDArray[np.float64]
-    lines: Sequence[Sequence[float]] = ()
+    keys: tuple[tuple[str, int], ...]
+    word: str
+    settle_run: Callable[..., None]
+
+
+class WayOfReading(NamedTuple):
+    """What becomes of the numbers of a line, whatever it looks like: see ``Template`` for each."""
+
+    keys: tuple[str, ...]
+    markers: tuple[Callable[..., object], ...]
+    marked: tuple[Marked, ...]
+    settle: Callable[..., None] | None
+    word: str
+    headings: tuple[tuple[str, tuple[str, ...]], ...]
+    joins: bool
+    bar: bool
+    stays_open: bool
 
 
 class Template:
@@ -121,7 +136,8 @@ class Template:
 
     Attributes:
         into: how far each run of digits is into the shape. runs: the runs that it reads.
-        markers: what else looks at these lines. settle, settle_run, word: see ``Line``; without it the cells are a row as they are.
+        markers: what else looks at these lines. marked: what is known of others without a look. settle, settle_run, word: see ``Line``;
+            without them the cells are a row as they are.
         headings: the columns that held for it.
         joins: whether its cells join the open row. bar, stays_open: see ``Line``. keys: what its numbers are.
     """
@@ -132,14 +148,31 @@ class Template:
         self.names = frozenset(self.keys)
         self.joins = self.bar = self.stays_open = False
         self.markers: Sequence[Callable[..., object]] = ()
+        self.marked: Sequence[Marked] = ()
         self.settle: Callable[..., None] | None = None
-        self.settle_run: Callable[..., int] | None = None
+        self.settle_run: Callable[..., None] | None = None
         self.word = ""
         self.headings: Mapping[str, Sequence[str]] = {}
         self._written, self._fixed = written, fixed
 
+    @property
+    def way_of_reading(self) -> WayOfReading:
+        """What becomes of its numbers: templates that have this in common read their lines together."""
+        headings = tuple((kind, tuple(names)) for kind, names in self.headings.items())
+        return WayOfReading(
+            tuple(self.keys),
+            tuple(self.markers),
+            tuple(self.marked),
+            self.settle,
+            self.word,
+            headings,
+            self.joins,
+            self.bar,
+            self.stays_open,
+        )
+
     def read(self, digits: Digits, lines: Ints, runs: Ints) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Which of some lines it fits, and a table of the numbers on those: a line each, a column for each key.
+        """Which of some lines it fits, and a table of the numbers on those: a row for each key, a column for each line.
 
         ``runs`` are ``self.runs`` among the runs of each line, see ``Digits.spell``. The lines are of its shape, its runs in their places.
         """
@@ -154,7 +187,7 @@ class Template:
         if not fits.all():
             said = Spelled(*(table[:, fits] for table in said))
         values = [one.values(digits, said) for one in self._written]
-        return fits, np.array(values, dtype=np.float64).T
+        return fits, np.array(values, dtype=np.float64)
 
 
 def template_of(line: str, cells: Sequence[Cell]) -> Template | None:

@@ -119,6 +119,9 @@ SHAPES = [
     "{'loss': #, 'grad_norm': #, 'epoch': #}",
     " #%|#   | #/90 [00:10<00:10, #it/s, loss=#]",
     " #%|#   | #/90 [00:10<00:10, #it/s]",
+    "Epoch #:  50%|# | #/7 [00:10<00:10, 2it/s, loss=#]",
+    "Epoch #: 100%|# | #/7 [00:10<00:10, 2it/s, loss=#]",
+    "Validation:  50%|# | #/7 [00:10<00:10, 2it/s, loss=#]",
     "#/9 [====] - 3s 7ms/step - loss: # - val_loss: #",
     "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: #, reducing to #",
     "| Step | Loss |",
@@ -202,7 +205,7 @@ def test_a_template_reads_the_number_that_is_written(first: str, others: Sequenc
     fits, table = made.read(digits, every[stand], runs)
     assert stand[0]
     assert fits[0]
-    assert [repr(value) for value in table[:, 0].tolist()] == [
+    assert [repr(value) for value in table[0].tolist()] == [
         repr(number(token)) for token, there in zip(np.array([first, *like])[stand].tolist(), fits.tolist(), strict=True) if there
     ]
 

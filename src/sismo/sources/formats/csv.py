@@ -216,7 +216,7 @@ def _add_block(builder: RowBuilder, block: Sequence[str], header: Sequence[str],
     if not any(places.size == len(block) for places, _ in columns):  # a row may have no number at all
         return False
     for key, (places, values) in zip(header, columns, strict=True):
-        builder.extend(key or "index", builder.n_rows + places, values)
+        builder.extend(builder.n_rows + places, {key or "index": values})
     builder.n_rows += len(block)
     return True
 

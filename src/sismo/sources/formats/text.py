@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sismo.records.types import Note, Run
 from sismo.sources.bare import bare, without_bars, without_codes
@@ -17,7 +18,7 @@ from sismo.sources.digits import Digits, Ints
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import may_wrap, unwrapped
 from sismo.sources.registry import plugins
-from sismo.sources.template import Said, Template, into_shape, runs_of, shape_of, template_of
+from sismo.sources.template import Marked, Template, WayOfReading, into_shape, runs_of, shape_of, template_of
 
 MAX_SHAPES = 5000
 MAX_KEYS, MAX_WAYS = 20_000, 16
@@ -104,6 +105,10 @@ class _Key:
         self.shape, self.wraps, self.empty = shape, may_wrap(line), not line
         self.ways: list[_Way] = []
 
+    def is_silent(self, log: TextLog) -> bool:
+        """Whether nobody has anything to say of such a line, here and now, nor ever learns to."""
+        return self.empty or (not log.busy and self.shape.says_nothing() and not self.shape.templates)
+
 
 class _Reader:
     """Offers every line to the kinds of line, and remembers how lines of its shape were read."""
@@ -114,6 +119,7 @@ class _Reader:
         self._keys: list[_Key] = []
         self._known: dict[bytes, int] = {}
         self._templates: list[Template] = []
+        self._alike: dict[WayOfReading, int] = {}  # the first of the templates that are read so
 
     def read(self, lines: Iterator[str]) -> None:
         """Reads all lines, more and more of them together as long as none is new."""
@@ -134,37 +140,62 @@ class _Reader:
             lines = [unwrapped(without_codes(line)) for line in lines]
             digits = Digits(lines)
             keys = self._keys_of(digits, lines)
-        chosen, place, said = self._fitting(digits, np.array(keys))
+        every = np.array(keys)
+        chosen, place, said = self._fitting(digits, every)
+        left = self._heard(every, chosen)
+        numbers = self.log.at_line + np.cumsum([not (key >= 0 and self._keys[key].empty) for key in keys])
+        if left.size:
+            read = self._read_lines(
+                [lines[at] for at in cast("list[int]", left.tolist())], every[left], numbers[left].tolist(), chosen[left], place[left], said
+            )
+            if read < left.size or self.log.busy:  # whoever is inside something may take what was left out behind it
+                return int(left[read - 1]) + 1 if read else 0
+        self.log.at_line = int(numbers[-1])
+        return len(lines)
+
+    def _heard(self, keys: Ints, chosen: Ints) -> Ints:
+        """The lines that someone may have something to say of."""
+        silent = [number for number in set(keys.tolist()) if number >= 0 and self._keys[number].is_silent(self.log)]
+        return np.flatnonzero((chosen >= 0) | ~np.isin(keys, silent))
+
+    def _read_lines(
+        self, lines: Sequence[str], keys: Ints, numbers: Sequence[int], chosen: Ints, place: Ints, said: Mapping[int, NDArray[np.float64]]
+    ) -> int:
+        """Reads the lines of a block that are left; returns how many, as ``_read_block`` does."""
         rows: list[int] = []  # for each line the one that its numbers go into
         starts = np.concatenate([[0], np.flatnonzero(np.diff(chosen)) + 1])
-        known = len(self._templates)
+        known, quiet = len(self._templates), not self.log.busy
         for stop, number, at in zip([*starts[1:].tolist(), len(lines)], chosen[starts].tolist(), place[starts].tolist(), strict=True):
             while (left := stop - len(rows)) > 0:
                 if number >= 0:
-                    taken = self.log.take(self._templates[number], lines, left, said[number], at, rows)
+                    taken = self.log.take(self._templates[number], lines, numbers, left, said[number][:, at:], rows)
                     at += taken
                     if taken:
                         continue
                     at += 1
-                if self._read_alone(lines[len(rows)], keys[len(rows)], rows, fits=number >= 0) or len(self._templates) > known:
+                here = len(rows)
+                alone = self._read_alone(lines[here], int(keys[here]), numbers[here], rows, fits=number >= 0)
+                if alone or len(self._templates) > known or (quiet and self.log.busy):
                     break
             if left > 0:
                 break
-        for number, (table, _) in said.items():
-            here = np.flatnonzero(chosen[: len(rows)] == number)
-            into = np.array(rows)[here]
-            for key, column in zip(self._templates[number].keys, table[: here.size].T, strict=True):
-                self.log.rows.extend(key, into[into >= 0], column[into >= 0])
+        every = np.array(rows, dtype=np.int64)
+        for number, table in said.items():
+            into = every[chosen[: len(rows)] == number]
+            table = table[:, : into.size]
+            if (into < 0).any():
+                into, table = into[into >= 0], table[:, into >= 0]
+            self.log.rows.extend(into, dict(zip(self._templates[number].keys, table, strict=True)))
         self.log.flush()
         return len(rows)
 
-    def _read_alone(self, line: str, number: int, rows: list[int], *, fits: bool) -> bool:
+    def _read_alone(self, line: str, number: int, at_line: int, rows: list[int], *, fits: bool) -> bool:
         """Reads one line; or learns, and returns that it did, how lines like it fit a template."""
         key = self._keys[number] if number >= 0 else self._new_key(line)
         if not fits and self._learn_ways(line, key):
             return True
         if not key.empty:
-            self.log.at_line += 1
+            self.log.at_line = at_line
             if self.log.busy or not key.shape.says_nothing():
                 self._ask(without_codes(line), key.shape)
         rows.append(-1)
@@ -195,8 +226,11 @@ class _Reader:
                 self._shapes[text] = shape
         return _Key(line, shape)
 
-    def _fitting(self, digits: Digits, keys: Ints) -> tuple[Ints, Ints, dict[int, Said]]:
-        """The number of the template that each line fits, -1 for none; where it stands among the lines of that; and what those say."""
+    def _fitting(self, digits: Digits, keys: Ints) -> tuple[Ints, Ints, dict[int, NDArray[np.float64]]]:
+        """The number of the template that each line is read by, -1 for none; where it stands among the lines of that; and their numbers.
+
+        Those that fit templates that are read alike are read by the first of these, and their numbers are in one table, a row for each key.
+        """
         parts: dict[int, list[tuple[Ints, Ints]]] = {}
         order = np.argsort(keys, kind="stable")
         for lines in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
@@ -205,17 +239,24 @@ class _Reader:
                 if there.size:
                     parts.setdefault(way.number, []).append((there, np.array(way.runs, dtype=np.int64).reshape(-1, 1)))
         chosen, place = np.full(keys.size, -1), np.zeros(keys.size, dtype=np.int64)
-        said: dict[int, Said] = {}
+        read: dict[int, list[tuple[Ints, NDArray[np.float64]]]] = {}
         # The columns of a table are often those of the one before, and those of another.
         for number in sorted(parts, key=lambda number: (not self.log.holds(self._templates[number]), number)):
             template = self._templates[number]
             lines = np.concatenate([lines for lines, _ in parts[number]])
             runs = np.concatenate([np.repeat(runs, lines.size, axis=1) for lines, runs in parts[number]], axis=1)
-            turn = np.argsort(lines)[chosen[np.sort(lines)] < 0]
+            turn = np.flatnonzero(chosen[lines] < 0)
             fits, table = template.read(digits, lines[turn], runs[:, turn])
             lines = lines[turn][fits]
-            chosen[lines], place[lines] = number, np.arange(lines.size)
-            said[number] = Said(table, table.tolist() if template.settle is not None else ())
+            like = self._alike[template.way_of_reading]
+            chosen[lines] = like
+            read.setdefault(like, []).append((lines, table))
+        said: dict[int, NDArray[np.float64]] = {}
+        for number, found in read.items():
+            lines, table = found[0] if len(found) == 1 else (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+            order = np.argsort(lines)
+            place[lines[order]] = np.arange(lines.size)
+            said[number] = table if (np.diff(order) > 0).all() else table[:, order]
         return chosen, place, said
 
     def _ask(self, line: str, shape: _Shape) -> None:
@@ -252,11 +293,14 @@ class _Reader:
         shape.seen = 0 if template is not None else NEVER
         if template is not None and len(self._templates) < MAX_SHAPES:
             template.joins, template.bar, template.stays_open = joins, reader.bar, reader.stays_open
-            template.markers = tuple(marker.read for marker in shape.markers if marker is not reader)
+            markers = {marker: _marked(text, marker, cells, template.keys) for marker in shape.markers if marker is not reader}
+            template.markers = tuple(marker.read for marker, marked in markers.items() if marked is None)
+            template.marked = tuple(marked for marked in markers.values() if marked is not None)
             template.headings = dict(log.headings)
             if parsed is not None:
                 template.settle, template.settle_run, template.word = reader.settle, reader.settle_run, parsed.word
             shape.templates.append(len(self._templates))
+            self._alike.setdefault(template.way_of_reading, len(self._templates))
             self._templates.append(template)
 
     def _cells(self, line: str, reader: Line) -> tuple[Sequence[Cell], bool, Parsed | None]:
@@ -293,6 +337,21 @@ class _Reader:
 
 def _written_in(line: str, cells: Sequence[Cell]) -> list[tuple[str, str, float]]:
     return [(cell.key, line[cell.start : cell.end], cell.times) for cell in cells]
+
+
+def _marked(line: str, marker: Line, cells: Sequence[Cell], keys: Sequence[str]) -> Marked | None:
+    """What a marker reads of a line, where all of that is among the numbers of the line that another one reads."""
+    parsed = marker.parse(line)
+    if parsed is None or marker.settle_run is None:
+        return None
+    kept = {cell.key: cell for cell in cells}
+    there = {(cell.start, cell.end, cell.times): keys.index(key) for key, cell in kept.items() if key in keys}
+    rows = [there.get((cell.start, cell.end, cell.times)) for cell in parsed.cells]
+    if None in rows:
+        return None
+    return Marked(
+        tuple((cell.key, row) for cell, row in zip(parsed.cells, rows, strict=True) if row is not None), parsed.word, marker.settle_run
+    )
 
 
 FORMAT = Text()

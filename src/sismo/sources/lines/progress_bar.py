@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sismo.sources.cells import Cell, Parsed
 from sismo.sources.line import Line, TextLog
 
@@ -26,6 +29,12 @@ def settle(row: Mapping[str, float], _: str, log: TextLog) -> None:
         log.bar = (row[_COUNT], row[_TOTAL])
 
 
+def settle_run(columns: Mapping[str, NDArray[np.float64]], _: str, log: TextLog) -> None:
+    counts, totals = columns[_COUNT].tolist(), columns[_TOTAL].tolist()
+    last = len(totals) - 1 - totals[::-1].index(max(totals))
+    settle({_COUNT: counts[last], _TOTAL: totals[last]}, "", log)
+
+
 def read(line: str, log: TextLog) -> bool:
     if _DESCRIBED.match(line):
         # "Map: 40%|" and "Loading checkpoint shards: 100%|" count something else than steps.
@@ -37,4 +46,4 @@ def read(line: str, log: TextLog) -> bool:
 
 
 LINE = Line("progress-bar", "  2%|2 | 20/8720 [01:38<11:01:39,  4.56s/it]", ("/s", "s/it"), 1, read, marker=True,
-            parse=parse, settle=settle)  # fmt: skip
+            parse=parse, settle=settle, settle_run=settle_run)  # fmt: skip

@@ -33,7 +33,6 @@ _NAMED, _COUNT, _TOTAL = "@epoch", "@count", "@total"
 @dataclass(slots=True)
 class _Seen:
     count: float = -1.0
-    total: float = 0.0
     row: dict[str, float] = field(default_factory=dict)
     step: float = -1.0
     epoch: float = 0.0
@@ -73,38 +72,61 @@ def settle(row: dict[str, float], side: str, log: TextLog) -> None:
         seen.count = count
         return
     step = count if fresh else max(count, seen.step + 1)
-    if not fresh and count > seen.step + 1 and count == total:
-        step = count
-    seen.count, seen.total, seen.row, seen.step, seen.epoch = count, total, row, step, epoch
+    seen.count, seen.row, seen.step, seen.epoch = count, row, step, epoch
     log.add({"epoch": epoch, "batch": step, EPOCH_LENGTH_KEY: total} | row)
 
 
-def settle_run(columns: Mapping[str, NDArray[np.float64]], at: int, side: str, log: TextLog) -> int:
-    """Settles a bar, and with it those after it that only go on: of the same epoch, each at a later count."""
-    settle({key: float(values[at]) for key, values in columns.items()}, side, log)
+def settle_run(columns: Mapping[str, NDArray[np.float64]], side: str, log: TextLog) -> None:
+    """Does for many bars what ``settle`` does for each: it asks of a bar only what the one before showed, and adds those that are new."""
+    seen = cast("_Seen", log.memo.setdefault(f"tqdm-{side}", _Seen()))
+    counts, totals = columns[_COUNT], columns[_TOTAL]
+    before = np.append(seen.count, counts[:-1])
+    epochs = columns.get(_NAMED)
+    if epochs is None:
+        begins = np.zeros(counts.size) if log.epoch is not None or side == "val" else counts < before
+        epochs = np.cumsum(begins, dtype=np.float64) + (seen.epoch if log.epoch is None else log.epoch)
+    shown = {key: values for key, values in columns.items() if key not in (_COUNT, _TOTAL, _NAMED)}
     if side == "val":
-        return 1
-    seen = cast("_Seen", log.memo[f"tqdm-{side}"])
-    counts = columns[_COUNT][at:]
-    ends = counts[1:] <= counts[:-1]
-    if _NAMED in columns:
-        ends |= np.diff(columns[_NAMED][at:]) != 0
-    rows = int(np.argmax(ends)) + 1 if ends.any() else counts.size
-    if rows == 1 or counts[1] <= seen.step:
-        return 1
-    values = {key: values[at : at + rows] for key, values in columns.items() if key not in (_COUNT, _TOTAL, _NAMED)}
-    shown = np.array([*values.values()])
-    before, after = shown[:, :-1], shown[:, 1:]
-    same = ((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=0) & np.isfinite(after).all(axis=0)
-    fresh = np.flatnonzero(~same) + 1
-    seen.count = float(counts[rows - 1])
-    if fresh.size:
-        totals, last = columns[_TOTAL][at + fresh], fresh[-1]
-        place = {"epoch": np.full(fresh.size, seen.epoch), "batch": counts[fresh], EPOCH_LENGTH_KEY: totals}
-        log.add_together(place | {key: shown[fresh] for key, shown in values.items()}, fresh.size)
-        seen.total, seen.step = float(totals[-1]), float(counts[last])
-        seen.row = {key: float(shown[last]) for key, shown in values.items()}
-    return rows
+        ends = np.flatnonzero(counts == totals)
+        if not ends.size:
+            return
+        epochs, shown = epochs[ends], {key: values[ends] for key, values in shown.items()}
+    same = _as_before(shown, seen.row)
+    fresh = np.append(seen.epoch, epochs[:-1]) != epochs
+    if side == "val":
+        new = np.flatnonzero(fresh | ~same)
+        place = {"epoch": epochs[new]}
+    else:
+        fresh |= counts < before
+        finite = np.logical_and.reduce([np.isfinite(values) for values in shown.values()])
+        new = np.flatnonzero(fresh | ~same | ((counts > before) & ~finite))
+        steps = _counted(counts[new], fresh[new], seen.step)
+        place = {"epoch": epochs[new], "batch": steps, EPOCH_LENGTH_KEY: totals[new]}
+        seen.count = float(counts[-1])
+    if new.size:
+        prefix = "val/" if side == "val" else ""
+        log.add_together(place | {f"{prefix}{key}": values[new] for key, values in shown.items()}, new.size)
+        seen.epoch, seen.row = float(epochs[new[-1]]), {key: float(values[new[-1]]) for key, values in shown.items()}
+        seen.step = float(place["batch"][-1]) if "batch" in place else seen.step
+
+
+def _as_before(shown: Mapping[str, NDArray[np.float64]], first: Mapping[str, float]) -> NDArray[np.bool_]:
+    """Which bars show the numbers of the one before them, the first of them those of another."""
+    pairs = [(values[:-1], values[1:]) for values in shown.values()]
+    same = np.logical_and.reduce([(before == after) | (np.isnan(before) & np.isnan(after)) for before, after in pairs])
+    return np.append(_same({key: float(values[0]) for key, values in shown.items()}, first), same)
+
+
+def _counted(counts: NDArray[np.float64], fresh: NDArray[np.bool_], step: float) -> NDArray[np.float64]:
+    """The steps of bars that show something new: their counts, or the next step where the bar stands."""
+    late = np.flatnonzero(~fresh & (counts <= np.append(step, counts[:-1])))
+    if not late.size:
+        return counts
+    steps = counts.tolist()
+    for at in range(int(late[0]), len(steps)):
+        if not fresh[at]:
+            steps[at] = max(steps[at], (steps[at - 1] if at else step) + 1)
+    return np.array(steps)
 
 
 def _same(row: Mapping[str, float], other: Mapping[str, float]) -> bool:
