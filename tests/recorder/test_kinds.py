@@ -313,3 +313,53 @@ def test_calls_without_gradients_are_evaluations_where_there_is_a_validation_los
         recorder.step(loss, val=val)
     found = read_run(tmp_path).series.get("batch/mode")
     assert (found.values.tolist() if found else []) == expected
+
+
+def test_gradients_of_few_rows_are_looked_at_as_any_other(tmp_path: Path) -> None:
+    model = nn.EmbeddingBag(10, 4, mode="sum", sparse=True)
+    optimizer = torch.optim.SparseAdam(model.parameters(), 0.1)
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for step in range(4):
+            optimizer.zero_grad()
+            loss = model(torch.tensor([[step, step + 1]])).square().mean() * (math.nan if step == 3 else 1.0)
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+        assert recorder.recording
+    assert [series.steps.tolist() for name, series in read_run(tmp_path).series.items() if name.startswith("weight_nonfinite")] == [[3]]
+
+
+_LOWEST = torch.finfo(torch.float32).min
+
+
+@pytest.mark.parametrize(
+    ("beside", "first", "expected"),
+    [
+        ([[0.0, -math.inf], [0.0, 0.0]], 1.0, 0.0),  # a mask as it is added to scores
+        ([[0.0, _LOWEST], [0.0, _LOWEST]], 1.0, 0.0),
+        ([[-0.5, -math.inf], [-1.0, -0.5]], 1.0, 0.0),  # with a bias for the distance
+        ([[1.0, -math.inf], [0.0, 0.0]], 1.0, 1.0),
+        ([[0.0, math.inf], [0.0, 0.0]], 1.0, 1.0),
+        ([[0.0, math.nan], [0.0, -math.inf]], 1.0, 1.0),
+        ([[0.0, 0.0], [0.0, 0.0]], -math.inf, 1.0),  # what comes first is no mask
+    ],
+)
+def test_a_mask_that_is_given_beside_the_input_is_no_bad_batch(
+    tmp_path: Path, beside: list[list[float]], first: float, expected: float
+) -> None:
+    class Masked(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(2, 2)
+
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+            return self.linear(x) + mask.softmax(-1)
+
+    model = Masked()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        loss = model(torch.full((2, 2), first), torch.tensor(beside)).square().mean()
+        loss.backward()
+        optimizer.step()
+        recorder.step(loss)
+    assert read_run(tmp_path).series["batch/nonfinite"].values.tolist() == [expected]

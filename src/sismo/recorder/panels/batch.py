@@ -3,7 +3,8 @@
 
 Formulas, over the arguments of the first micro-batch. ``length``: size of axis 1. ``fingerprint``: 48 bits of sum h(x_i * o_i) over the
 bits of up to 65,536 entries, with an odd constant o_i for each place; ``repeats``: how often it was seen in the last 20 steps.
-``nonfinite``: 1 where the sum of the floating-point inputs is not finite, 0 where all inputs are whole numbers. ``label_share``: share of
+``nonfinite``: 1 where the sum of the floating-point inputs is not finite, 0 where all inputs are whole numbers; an input
+beside the first that is 0 or less all over, down to minus infinity, is a mask. ``label_share``: share of
 labels that are not -100. ``rarity``: mean of 1 / (p V) over the tokens, with p = (n + 1) / (N + V) from the tokens of all batches before:
 near 1 or under it for a batch like the others, large for one of rare tokens. ``ngram_repeats``: the largest share of tokens that are
 equal to the one 1, 2, ... 13 places earlier, or half of the length in a short sequence. ``mode``, at
@@ -14,6 +15,7 @@ Sources: PaLM, OLMo 2 (repeated n-grams), stability tree S2.Q3; the mixing step 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -72,9 +74,9 @@ class BatchPanel(Panel):
         low, high = fingerprint(main)
         draft.add(_LOW, low)
         draft.add(_HIGH, high)
-        floats = [tensor for tensor in inputs if tensor.is_floating_point()]
+        floats = [tensor.detach() for tensor in inputs if tensor.is_floating_point()]
         if floats:
-            sound = torch.stack([tensor.detach().sum(dtype=torch.float32).isfinite() for tensor in floats]).all()
+            sound = torch.stack([_sound(tensor, mask=tensor.data_ptr() != main.data_ptr()) for tensor in floats]).all()
             draft.add("batch/nonfinite", ~sound)
         else:
             draft.add("batch/nonfinite", 0.0)
@@ -118,6 +120,13 @@ class BatchPanel(Panel):
         share = (self._counts.index_select(0, flat) + 1) / (self._counts.sum() + self._vocabulary)
         draft.add("batch/rarity", (1 / (share * self._vocabulary)).mean())
         self._counts.index_add_(0, flat, torch.ones_like(flat, dtype=torch.float32))
+
+
+def _sound(tensor: Tensor, *, mask: bool) -> Tensor:
+    """Whether the sum of a tensor is finite; of one that may be a ``mask``, also where it is one that is added to scores, 0 or less all over."""
+    total = tensor.sum(dtype=torch.float32)
+    sound = total.isfinite()
+    return sound | ((total == -math.inf) & (tensor.amax() <= 0)) if mask else sound
 
 
 def _differs(module: nn.Module) -> bool:

@@ -16,6 +16,7 @@ from typing import ClassVar
 import torch
 from torch.optim import Optimizer
 
+from sismo.recorder.local import local
 from sismo.recorder.panel import Job, Panel
 from sismo.recorder.scene import Scene, Weight
 from sismo.records.types import Event
@@ -47,7 +48,7 @@ class LostPanel(Panel):
             return
         gradient = watched.tensor.grad
         # On the CPU a number is there at once: ``numpy`` waits for nothing.
-        if gradient is None or gradient.isfinite().all().numpy():
+        if gradient is None or local(gradient).isfinite().all().numpy():
             return
         self._left -= 1
         bad: Counter[str] = Counter(dict.fromkeys(self.scene.block_names, 0))

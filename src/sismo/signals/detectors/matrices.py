@@ -22,12 +22,16 @@ def _matrices(view: View) -> list[Series]:
     return [series for series in map(finite, view.family(_FAMILY)) if len(series) >= _LOOKS and bool((series.values > 0).all())]
 
 
-def _growth(series: Series) -> tuple[float, float, int]:
-    """The largest and the second largest growth from one look to the next after the first tenth of the looks, and where the largest is."""
+def _growth(series: Series) -> tuple[float, float, float, int]:
+    """The largest and the second largest growth from one look to the next after the first tenth of the looks; what the fastest of the
+    other looks would come to in as many steps as the largest took; and where that is.
+    """
     first = max(2, len(series) // 10)
     growth = series.values[first:] / series.values[first - 1 : -1]
+    gaps = np.diff(series.steps)[first - 1 :]
     place = int(np.argmax(growth))
-    return float(growth[place]), float(np.max(np.delete(growth, place))), first + place
+    rates = np.delete(np.log(growth) / gaps, place)
+    return float(growth[place]), float(np.max(np.delete(growth, place))), float(np.exp(min(rates.max() * gaps[place], 99.0))), first + place
 
 
 def _moved_on_purpose(view: View, start: int, end: int) -> bool:
@@ -38,15 +42,18 @@ def _moved_on_purpose(view: View, start: int, end: int) -> bool:
 
 
 def _jumps(view: View) -> Observation:
-    """One matrix grows at least threefold from a look to the next, and is calm otherwise, with no LR jump or resume between."""
+    """One matrix grows at least threefold from a look to the next, and is calm otherwise, with no LR jump or resume between.
+
+    Looks may lie far apart: then it has to grow more than it does, at its fastest, in as many steps.
+    """
     found = _matrices(view)
     if not found:
         return unknown(_FAMILY)
     hits: list[tuple[int, Series, float]] = []
     for series in found:
-        growth, usual, place = _growth(series)
+        growth, usual, bears, place = _growth(series)
         start, end = int(series.steps[place - 1]), int(series.steps[place])
-        if growth >= view.limit("matrix-jump") and usual <= _CALM and not _moved_on_purpose(view, start, end):
+        if growth >= max(view.limit("matrix-jump"), bears) and usual <= _CALM and not _moved_on_purpose(view, start, end):
             hits.append((end, series, growth))
     if not hits:
         return absent(_FAMILY)

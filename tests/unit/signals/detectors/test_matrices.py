@@ -48,3 +48,12 @@ def test_weights_that_were_loaded_or_follow_a_jump_of_the_lr_do_not_jump_by_them
 def test_a_matrix_that_is_restless_by_itself_does_not_jump() -> None:
     restless = GROWING * np.where(np.arange(LOOKS.size) % 3 == 0, 4.0, 1.0)
     assert look(recorded(restless), "matrix-jumps").state is State.ABSENT
+
+
+def test_what_grows_at_its_own_pace_between_two_distant_looks_does_not_jump() -> None:
+    steps = np.concatenate([np.arange(20), np.arange(220, 240)])
+    rows = {"growing": 2.0 * 1.01 ** np.minimum(steps, 160.0), "struck": np.where(steps >= 220, 10.0, 2.0 * 1.001**steps)}
+    found = {
+        name: look(run(loss=falling(400), more={"spectral/a": (steps, values)}), "matrix-jumps").state for name, values in rows.items()
+    }
+    assert found == {"growing": State.ABSENT, "struck": State.PRESENT}
