@@ -296,6 +296,34 @@ def test_two_networks_that_train_each_other_clear_their_gradients_in_time(tmp_pa
         assert read_run(tmp_path / name).series["grad_carried"].values.tolist() == [0.0] * 6
 
 
+@pytest.mark.parametrize(
+    ("layer", "modes", "expected"),
+    [
+        (nn.Dropout(0.1), (True, True, False, False), [1.0, 1.0, 0.0, 0.0]),
+        (nn.BatchNorm1d(8), (False, True, False, True), [0.0, 1.0, 0.0, 1.0]),
+        (nn.Dropout(0.0), (True, True, False, False), []),  # the mode makes no difference
+        (nn.ReLU(), (False, False, True, True), []),
+    ],
+)
+def test_the_mode_of_a_training_step_is_recorded_where_it_matters(
+    tmp_path: Path, layer: nn.Module, modes: tuple[bool, ...], expected: list[float]
+) -> None:
+    model = nn.Sequential(nn.Linear(8, 8), layer)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        for training in modes:
+            model.eval()(inputs(1)[0])  # an evaluation that forgot no_grad
+            if training:
+                model.train()
+            loss = model(inputs(1)[0]).square().mean()
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+        assert recorder.recording
+    found = read_run(tmp_path).series.get("batch/training")
+    assert (found.values.tolist() if found else []) == expected
+
+
 @pytest.mark.parametrize(("val", "evaluated", "expected"), [(None, True, []), (1.0, True, [1.0]), (1.0, False, [0.0])])
 def test_calls_without_gradients_are_evaluations_where_there_is_a_validation_loss(
     tmp_path: Path, val: float | None, evaluated: bool, expected: list[float]

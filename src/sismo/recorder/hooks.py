@@ -99,7 +99,10 @@ class Hooks:
             for taps in self._scene.taps:
                 taps.rest()
             self._run(Moment.EVALUATED, module.training)
-        elif module.training and not self._called:
+            return
+        draft = self._scene.draft
+        draft.in_training = module.training or bool(draft.in_training)
+        if module.training and not self._called:
             self._called = True
             for taps in self._scene.taps:
                 taps.hang()

@@ -37,6 +37,8 @@ class Draft:
         self.spent: dict[Job, float] = {}
         self.validated = False
         """Whether the loop told of a validation loss."""
+        self.in_training: bool | None = None
+        """Whether the model was called with gradients in training mode; False where only in evaluation mode, None where not at all."""
 
     def add(self, channel: str, value: Tensor | float) -> None:
         """One value of one channel: a number, or a tensor of one element that is not read now."""

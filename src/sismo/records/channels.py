@@ -83,6 +83,7 @@ FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
 
 PANELS: dict[str, tuple[int, tuple[str, ...]]] = {
     "loss": (1, ("loss", "loss_val", "loss_term", "loss_class", "loss_rank")),
+    "graph": (1, ()),
     "rates": (2, ("lr",)),
     "gradients": (3, ("grad_norm", "grad_norm_group", "grad_carried")),
     "weights": (3, ("weight_norm", "update_ratio", "adam_rms", "grad_zero_share")),

@@ -1,5 +1,5 @@
-"""Panel 8, the batch: ``batch/length``, ``fingerprint``, ``repeats``, ``nonfinite``, ``label_share``, ``rarity``, ``ngram_repeats`` and
-``mode``.
+"""Panel 8, the batch: ``batch/length``, ``fingerprint``, ``repeats``, ``nonfinite``, ``label_share``, ``rarity``, ``ngram_repeats``,
+``mode`` and ``training``.
 
 Formulas, over the arguments of the first micro-batch. ``length``: size of axis 1. ``fingerprint``: 48 bits of sum h(x_i * o_i) over the
 bits of up to 65,536 entries, with an odd constant o_i for each place; ``repeats``: how often it was seen in the last 20 steps.
@@ -9,7 +9,8 @@ labels that are not -100. ``rarity``: mean of 1 / (p V) over the tokens, with p 
 near 1 or under it for a batch like the others, large for one of rare tokens. ``ngram_repeats``: the largest share of tokens that are
 equal to the one 1, 2, ... 13 places earlier, or half of the length in a short sequence. ``mode``, at
 steps with a validation loss: 1 where all calls without gradients since the last step were in training mode though the model has dropout
-or batch norm, 0 where one was in evaluation mode. Cost: a few passes over token numbers.
+or batch norm, 0 where one was in evaluation mode. ``training``, of such a model: 1 where it was called with gradients in training mode,
+0 where only in evaluation mode. Cost: a few passes over token numbers.
 Sources: PaLM, OLMo 2 (repeated n-grams), stability tree S2.Q3; the mixing step of ``h`` is MurmurHash3's.
 """
 
@@ -36,7 +37,7 @@ _HISTORY = 20
 _PERIODS = 13
 _MAX_TOKENS = 1 << 16
 _LABELS = ("labels", "label", "targets", "target", "y")
-_MODE = "batch/mode"
+_MODE, _TRAINED = "batch/mode", "batch/training"
 _LOW, _HIGH = "batch/fingerprint.low", "batch/fingerprint.high"
 
 
@@ -98,6 +99,8 @@ class BatchPanel(Panel):
         if self._two_faced and self._in_training is not None and self.scene.draft.validated:
             self.scene.draft.add(_MODE, float(self._in_training))
         self._in_training = None
+        if self._two_faced and self.scene.draft.in_training is not None:
+            self.scene.draft.add(_TRAINED, float(self.scene.draft.in_training))
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         if _LOW in values:
@@ -123,7 +126,7 @@ class BatchPanel(Panel):
 
 
 def _sound(tensor: Tensor, *, mask: bool) -> Tensor:
-    """Whether the sum of a tensor is finite; of one that may be a ``mask``, also where it is one that is added to scores, 0 or less all over."""
+    """Whether the sum of a tensor is finite. A ``mask`` that is added to scores is 0 or less, and may go down for ever."""
     total = tensor.sum(dtype=torch.float32)
     sound = total.isfinite()
     return sound | ((total == -math.inf) & (tensor.amax() <= 0)) if mask else sound

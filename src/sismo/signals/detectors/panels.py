@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
+from sismo.signals.families import members
 from sismo.signals.few import sees_few_batches
-from sismo.signals.kind import LARGEST_ENTROPY
 from sismo.signals.levels import finite, level
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -22,15 +21,12 @@ _RATIO = "update_ratio"
 _FIRST_STEPS = 20
 _EARLY = 100
 """Step before which a first window counts as the start of the run."""
-_NORM = re.compile(r"norm|\bln(_|$)", re.IGNORECASE)
 _DEAD_HEAD = Threshold("dead-head-entropy", 0.25, 0.25, "share", "measured: entropy over log(visible) under 0.25: 4 of 8 against 0 of 8", "Attention entropy under which a head looks at one key.")  # fmt: skip
 _HEADS = Threshold(
     "dead-heads-share", 0.25, 0.25, "share", "measured: broken mask 4 of 8 heads, healthy none", "Share of dead heads that is abnormal."
 )
 _MOST_HEADS = Threshold("most-heads-share", 0.5, 0.5, "share", "measured: broken mask and bad initialisation 4 to 8 heads of 8, healthy runs up to 2", "Share of dead heads that no healthy run has.")  # fmt: skip
 _DEAD_UNITS = Threshold("dead-units-share", 0.5, 0.5, "share", "SageMaker Debugger: over half of the units; healthy is about 5 %", "Share of dead units that is abnormal.")  # fmt: skip
-_ACT_GROWTH = Threshold("activation-at-start", 5, 5, "×", "preflight 5: same order at step 0 and 100; measured: 5× a baseline", "Activation at step 0 over that at step 100.")  # fmt: skip
-_ACT_UNIT = Threshold("activation-over-unit", 5, 5, "×", "measured: 95 to 103× with weights × 100, 12× with Xavier × 5, 0.005 to 0.9× with GPT-2's, Xavier's and torch's own", "Activation at step 0 over that of a normalised layer.")  # fmt: skip
 _FLOOR = Threshold("under-entropy-floor", 0.9, 0.9, "×", "three-failures, failure 3; measured: healthy 1.05×, broken mask under 0.3×", "Share of the data's entropy under which a validation loss is too good to be true.")  # fmt: skip
 _NEAR_LIMIT = Threshold(
     "activation-near-limit",
@@ -64,16 +60,6 @@ _ROUNDING = Threshold(
 )
 
 
-def _members(family: str, rule: Callable[[View, list[Series]], Observation]) -> Callable[[View], Observation]:
-    """Runs a rule over the finite rows of a family; unknown where it was not recorded."""
-
-    def look(view: View) -> Observation:
-        found = [series for series in (finite(raw) for raw in view.family(family)) if len(series)]
-        return rule(view, found) if found else unknown(family)
-
-    return look
-
-
 def _late_share_over(family: str, limit: str, *, above: bool, share: str | None = None) -> Callable[[View], Observation]:
     """Share of members whose level in the last quarter is past a limit; present when over ``share`` of them are (any, without)."""
 
@@ -88,7 +74,7 @@ def _late_share_over(family: str, limit: str, *, above: bool, share: str | None 
         start = min(int(series.steps[_first_past(series, bound, above)]) for series in found if series.channel in past)
         return present(start, channel=worst, count=len(past), total=len(late), value=past[worst], worst=worst)
 
-    return _members(family, rule)
+    return members(family, rule)
 
 
 def _under_rounding(view: View) -> Observation:
@@ -138,7 +124,7 @@ def _peaks_over(family: str, limit: str) -> Callable[[View], Observation]:
         step, series = min(hits, key=lambda hit: hit[0])
         return present(step, channel=series.channel, value=float(series.values.max()), worst=series.channel)
 
-    return _members(family, rule)
+    return members(family, rule)
 
 
 def _near_limit(view: View) -> Observation:
@@ -160,48 +146,6 @@ def _logits_grow(view: View, found: list[Series]) -> Observation:
     bound = view.limit("head-max-logit")
     step, series = min(((int(one.steps[int(np.argmax(one.values > bound))]), one) for one in grown), key=lambda hit: hit[0])
     return present(step, channel=series.channel, first=float(series.values[0]), value=float(series.values.max()), worst=series.channel)
-
-
-def _activation_at_start(view: View, found: list[Series]) -> Observation:
-    """Activation at the first recorded step over that about step 100, per layer; and its growth over depth."""
-    ratios: dict[str, float] = {}
-    for series in found:
-        later = series.values[(series.steps >= 80) & (series.steps <= 300)]
-        if int(series.steps[0]) <= 1 and later.size and level(later) > 0:
-            ratios[series.channel] = float(series.values[0]) / level(later)
-    if not ratios:
-        return unknown("act_mean_abs at steps 0 and 100")
-    worst = max(ratios, key=lambda name: ratios[name])
-    return present(0, channel=worst, ratio=ratios[worst], worst=worst) if ratios[worst] > view.limit("activation-at-start") else absent("act_mean_abs", ratio=ratios[worst])  # fmt: skip
-
-
-def _activation_over_unit(view: View, found: list[Series]) -> Observation:
-    """Activation at step 0 over the unit scale: that of the last normalising layer, or 1 where there is none.
-
-    A sound initialisation keeps everything of that order. A trained model may have any scale, and begins under the uniform guess. Where
-    the number of classes is not known, the loss has to begin over any guess, and the layers to grow over depth: so an output of another
-    scale is not meant.
-    """
-    first = {series.channel: float(series.values[0]) for series in found if int(series.steps[0]) <= 1}
-    if not first:
-        return unknown("act_mean_abs at step 0")
-    loss, vocabulary = view.finite(LOSS_TRAIN), view.header.vocab_size
-    if loss is None or not len(loss):
-        return unknown(LOSS_TRAIN)
-    beyond = float(loss.values[0]) > LARGEST_ENTROPY and max(first.values()) > view.limit("activation-over-unit") * next(
-        iter(first.values())
-    )
-    if (vocabulary is None or vocabulary < 2) and not beyond:
-        return unknown("vocab_size")
-    norms = [value for channel, value in first.items() if _NORM.search(channel) and value > 0]
-    unit = norms[-1] if norms else 1.0
-    worst = max(first, key=lambda name: first[name])
-    ratio = first[worst] / unit
-    trained = not beyond and vocabulary is not None and float(loss.values[0]) < math.log(vocabulary) - view.limit("first-loss-near")
-    if trained or ratio <= view.limit("activation-over-unit"):
-        return absent("act_mean_abs", ratio=ratio)
-    count = sum(value > view.limit("activation-over-unit") * unit for value in first.values())
-    return present(0, channel=worst, ratio=ratio, worst=worst, count=count, total=len(first))
 
 
 def _under_floor(view: View) -> Observation:
@@ -242,7 +186,7 @@ def _weight_norm(up: bool) -> Callable[[View], Observation]:
                 return present(end - 200, end, channel=series.channel, ratio=float(ratio[hits[0]]), group=series.channel)
         return absent("weight_norm")
 
-    return _members("weight_norm", rule)
+    return members("weight_norm", rule)
 
 
 def _no_update(view: View, found: list[Series]) -> Observation:
@@ -252,7 +196,7 @@ def _no_update(view: View, found: list[Series]) -> Observation:
 
 def _unchanged(view: View) -> Observation:
     """What the rows say; where none were recorded, what the flow probe saw in one step."""
-    rows = _members("update_ratio", _no_update)(view)
+    rows = members("update_ratio", _no_update)(view)
     asked = [event for event in view.events if event.kind == "probe" and "flow" in event.data]
     if rows.state is not State.UNKNOWN or not asked:
         return rows
@@ -359,16 +303,14 @@ def _seen(name: str, family: str, look: Callable[[View], Observation], yes: str,
 
 
 DETECTORS = (
-    _seen("activations-large-at-start", "act_mean_abs", _members("act_mean_abs", _activation_at_start), "{worst} is {ratio:.0f}× larger at step 0 than at step 100, before any training", "activations at step 0 are of the order of those at step 100", _ACT_GROWTH),
-    _seen("activations-over-unit-scale", "act_mean_abs", _members("act_mean_abs", _activation_over_unit), "{worst} is {ratio:.0f}× as large as a normalised layer at step 0, before any training ({count} of {total} layers {count:is|are} far over it)", "activations at step 0 are of the size of a normalised layer", _ACT_UNIT),
     _seen("activation-near-limit", "act_max_abs", _near_limit, "{worst} reaches {value:.4g} at step {start}, near the fp16 limit of 65504", "no activation is near the fp16 limit", _NEAR_LIMIT),
-    _seen("activation-nonfinite", "act_nonfinite", _members("act_nonfinite", _any_positive), "{worst} holds non-finite activations at step {start}", "every recorded activation is finite"),
+    _seen("activation-nonfinite", "act_nonfinite", members("act_nonfinite", _any_positive), "{worst} holds non-finite activations at step {start}", "every recorded activation is finite"),
     _seen("units-dead", "dead_units", _late_share_over("dead_units", "dead-units-share", above=True), "{count} of {total} layers {count:has|have} over half of their units dead (worst {worst}, {value:.0%})", "units are alive", _DEAD_UNITS),
-    _seen("units-dead-from-the-start", "dead_units", _members("dead_units", _dead_from_start), "{worst} is so from the first window on", "no layer is dead from the first window on", _DEAD_UNITS),
+    _seen("units-dead-from-the-start", "dead_units", members("dead_units", _dead_from_start), "{worst} is so from the first window on", "no layer is dead from the first window on", _DEAD_UNITS),
     _seen("heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="dead-heads-share"), "{count} of {total} attention heads {count:looks|look} at a single key (entropy {value:.2f} of log(visible))", "{count} of {total} heads {count:looks|look} at a single key", _DEAD_HEAD, _HEADS),
     _seen("most-heads-dead", "head_entropy", _late_share_over("head_entropy", "dead-head-entropy", above=False, share="most-heads-share"), "half of all attention heads or more look at a single key ({count} of {total})", "under half of all attention heads look at a single key", _DEAD_HEAD, _MOST_HEADS),
-    _seen("heads-die-in-the-run", "head_entropy", _members("head_entropy", _heads_die), "{count} of {total} attention heads {count:was|were} alive at the first step and {count:looks|look} at a single key from step {start} on", "no heads died in the run", _DEAD_HEAD, _HEADS),
-    _seen("attention-logits-large", "head_max_logit", _members("head_max_logit", _logits_grow), "an attention logit of {worst} grows from {first:.3g} to {value:.4g}", "no attention logit grows past 100", _LOGIT),
+    _seen("heads-die-in-the-run", "head_entropy", members("head_entropy", _heads_die), "{count} of {total} attention heads {count:was|were} alive at the first step and {count:looks|look} at a single key from step {start} on", "no heads died in the run", _DEAD_HEAD, _HEADS),
+    _seen("attention-logits-large", "head_max_logit", members("head_max_logit", _logits_grow), "an attention logit of {worst} grows from {first:.3g} to {value:.4g}", "no attention logit grows past 100", _LOGIT),
     _seen("weight-norm-doubles", "weight_norm", _weight_norm(up=True), "the weight norm of {group} grows {ratio:.2f}× in 200 steps, by step {end}", "no group's weight norm doubles in 200 steps", _WEIGHTS),
     _seen("weight-norm-halves", "weight_norm", _weight_norm(up=False), "the weight norm of {group} shrinks to {ratio:.2f}× in 200 steps, by step {end}", "no group's weight norm halves in 200 steps", _WEIGHTS),
     _seen("update-is-zero", "update_ratio", _unchanged, "{group} is not changed by any step ({count} such {count:group|groups})", "every group is updated"),
@@ -376,7 +318,7 @@ DETECTORS = (
     _seen("update-under-rounding", "update_ratio", _under_rounding, "updates of {count} of {total} groups are under half a unit in the last place of bf16", "no update is lost to the rounding of bf16", _ROUNDING),
     _seen("adam-lags", "adam_rms", _peaks_over("adam_rms", "adam-rms"), "Adam's RMS of {worst} reaches {value:.2f} at step {start}: v lags behind the gradient", "Adam's second moment follows the gradient", _RMS),
     _seen("gradient-zeros", "grad_zero_share", _late_share_over("grad_zero_share", "zero-gradient-share", above=True), "{value:.0%} of the gradient entries are exactly 0", "few gradient entries are exactly 0", _ZERO),
-    _seen("gradient-vanishes-over-depth", "grad_norm_group", _members("grad_norm_group", _vanishing), "the gradient of the first block is {ratio:.1e} of that of the last", "the gradient reaches the first block ({ratio:.1e} of the last)"),
+    _seen("gradient-vanishes-over-depth", "grad_norm_group", members("grad_norm_group", _vanishing), "the gradient of the first block is {ratio:.1e} of that of the last", "the gradient reaches the first block ({ratio:.1e} of the last)"),
     _seen("input-nonfinite", "batch", _batch("nonfinite", lambda v: v > 0), "the batch at step {start} holds non-finite inputs", "every recorded batch is finite"),
     _seen("batch-without-labels", "batch", _batch("label_share", lambda v: v == 0), "the batch at step {start} has no token that carries loss ({count} such)", "every recorded batch has labels"),
     _seen("batch-fully-masked-row", "batch", _batch("masked_rows", lambda v: v > 0), "the batch at step {start} has a row with every key masked", "no recorded row is fully masked"),

@@ -86,6 +86,15 @@ REMEDIES = (
         lesson="Log the weight norm per group: it moves long before the loss does.",
     ),
     Remedy(
+        cause="scores-squashed-twice",
+        kind=Kind.CODE,
+        restart=Restart.AFRESH,
+        code="loss = torch.nn.functional.cross_entropy(scores, target)  # raw scores; scores.softmax(-1) only where probabilities are read",
+        expect="The loss falls under what it stood at before, and the gradient norm of the last layer is several times larger.",
+        within=200,
+        lesson="Read what a loss expects: cross_entropy and binary_cross_entropy_with_logits take raw scores.",
+    ),
+    Remedy(
         cause="term-imbalance",
         kind=Kind.CODE,
         code="loss = reconstruction + beta * kl.clamp(max=100.0)  # beta warmed up from 0; logvar.clamp(-10, 10)",

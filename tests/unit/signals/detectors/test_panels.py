@@ -37,12 +37,6 @@ def evaluated(values: list[float]) -> Run:
 
 
 TRIOS = {
-    "activations-large-at-start": Trio(
-        one("act_mean_abs/0", with_at(ONES, 0, 60.0)), one("act_mean_abs/0", with_at(ONES, 0, 3.0)), one("act_mean_abs/0", ONES[:50])
-    ),
-    "activations-over-unit-scale": Trio(
-        start({"blocks.0.mlp": 90.0, "final.norm": 0.8}), start({"blocks.0.mlp": 3.0, "final.norm": 0.8}), one("act_mean_abs/0", ONES)
-    ),
     "activation-near-limit": Trio(one("act_max_abs/0", with_at(ONES, 9, 4e4)), one("act_max_abs/0", ONES), EMPTY),
     "activation-nonfinite": Trio(one("act_nonfinite/0", with_at(0 * ONES, 9, 3.0)), one("act_nonfinite/0", 0 * ONES), EMPTY),
     "units-dead": Trio(one("dead_units/0", 0.9 * ONES), one("dead_units/0", 0.05 * ONES), EMPTY),

@@ -1,0 +1,140 @@
+"""Panel 1, how the loss is made: an event ``graph`` with the operations between weights and loss, at the first step and at a lost one.
+
+From the names of the nodes that autograd keeps behind the loss: nothing is worked out and no tensor is read. ``ops``: which operations
+there are; ``whole``: whether all of them were seen, which a function of somebody's own or a compiled part prevents; ``sum``: whether the
+loss is a criterion summed over its batch; ``squashed``: the softmax or sigmoid whose output goes into a criterion that has one of its
+own. Cost: some microseconds a node, at the first step and once where the loss is lost. Source: the catalogue (log(0) in the loss,
+``accumulation-not-averaged``); UMLAUT and DeepLocalize (a softmax before cross-entropy).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from sismo.recorder.panel import Job, Panel
+from sismo.recorder.scene import Scene
+from sismo.records.channels import LOSS_TRAIN
+from sismo.records.types import Event
+
+_MOST = 20_000
+"""Nodes that are looked at: a hundred transformer blocks have some 5,000."""
+_NATIVE = re.compile(r"^(\w+)Backward\d+$")
+_LEAVES = ("torch::autograd::AccumulateGrad", "_DDPSinkBackward")
+_PASSING = re.compile(r"(View|Reshape|Transpose|Permute|Squeeze|Slice|Select|Clone|Copy|Expand|Index|Alias|Clamp)|^T$")
+"""Operations that hand numbers on as they are."""
+_OWN = {
+    "LogSoftmax": ("Softmax", "Sigmoid"),
+    "BinaryCrossEntropyWithLogits": ("Softmax", "Sigmoid"),
+    "NllLoss": ("Softmax",),
+    "NllLoss2D": ("Softmax",),
+}
+"""What works out a softmax, a sigmoid or a logarithm by itself, and what should not come into it."""
+_MATRICES = re.compile(r"mm$|conv|linear|rnn|attention", re.IGNORECASE)
+"""Where a loss ends and a model begins."""
+_PER_EXAMPLE, _SUMMED = 0, 2
+
+
+class GraphPanel(Panel):
+    """The operations that the loss is made of."""
+
+    name: ClassVar[str] = "graph"
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._due, self._lost = True, False
+        self._found: Mapping[str, object] | None = None
+
+    def jobs(self) -> Sequence[Job]:
+        return ()
+
+    def arm(self, parts: Collection[str]) -> None:
+        pass
+
+    def on_step(self, loss: object, more: object) -> None:
+        """Looks at the first loss that comes with its graph, and again at the first that is lost."""
+        if not isinstance(loss, Tensor) or loss.grad_fn is None:
+            return
+        # On the CPU a number is there at once; elsewhere it is told later that a loss was lost, and the next one is looked at.
+        if not self._lost and loss.device.type == "cpu" and not bool(loss.detach().isfinite().all().numpy()):
+            self._lost = self._due = True
+        if self._due:
+            self._due = False
+            self._found = described(loss.grad_fn)
+
+    def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
+        if not self._lost and not math.isfinite(values.get(LOSS_TRAIN, 0.0)):
+            self._lost = self._due = True
+        found, self._found = self._found, None
+        return [Event(step, "graph", found)] if found is not None else []
+
+
+def described(top: Any) -> Mapping[str, object]:
+    """What the graph under a node is made of; see the head of this file."""
+    ops: set[str] = set()
+    seen, pending = {top}, deque([top])
+    whole = True
+    while pending and len(seen) < _MOST:
+        node = pending.popleft()
+        op = _op(node)
+        whole = whole and bool(op)
+        ops.add(op)
+        for below in _below(node):
+            if below not in seen:
+                seen.add(below)
+                pending.append(below)
+    return {"ops": sorted(ops - {"", *_LEAVES}), "whole": whole and not pending, "sum": _is_sum(top), "squashed": _squashed(top)}
+
+
+def _op(node: Any) -> str:
+    """The operation of a node; empty for one that is not of torch's own, or that hides what it does."""
+    name = str(node.name())
+    if name in _LEAVES:
+        return name
+    native = _NATIVE.match(name)
+    if native is None:
+        return ""
+    op = native[1]
+    return "PowRoot" if op == "Pow" and not float(getattr(node, "_saved_exponent", 0.0)) >= 1 else op
+
+
+def _below(node: Any) -> list[Any]:
+    return [below for below, _ in node.next_functions if below is not None]
+
+
+def _is_sum(top: Any) -> bool:
+    """Whether a criterion adds up its batch, in itself or in a sum right behind it."""
+    own = getattr(top, "_saved_reduction", None)
+    behind = _below(top) if _op(top) == "Sum" else []
+    return own == _SUMMED or any(getattr(node, "_saved_reduction", None) == _PER_EXAMPLE for node in behind)
+
+
+def _squashed(top: Any) -> str | None:
+    """The softmax or sigmoid whose output gets, unchanged, into what works out its own; None where there is none."""
+    seen, pending = {top}, deque([top])
+    while pending:
+        node = pending.popleft()
+        op = _op(node)
+        for source in map(_passed, _below(node)):
+            if _op(source) in _OWN.get(op, ()):
+                return _op(source).lower()
+            # What lies under a criterion is the model, but for the logarithm that goes with it.
+            if source not in seen and not _MATRICES.search(op) and (op not in _OWN or _op(source) in _OWN):
+                seen.add(source)
+                pending.append(source)
+    return None
+
+
+def _passed(node: Any) -> Any:
+    """The node that made the numbers which this one only hands on."""
+    while _PASSING.search(_op(node)) and len(below := _below(node)) == 1:
+        node = below[0]
+    return node
+
+
+PANEL = GraphPanel
