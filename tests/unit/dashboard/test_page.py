@@ -71,7 +71,8 @@ def test_a_note_does_not_make_a_panel_cry() -> None:
 def test_a_note_is_shown_at_the_top_and_on_its_panel() -> None:
     run = made.healthy()
     lr = run.series["lr/0"]
-    peak = dataclasses.replace(run, series={**run.series, "lr/0": Series("lr/0", lr.steps, np.full(len(lr), made.PEAK))})
+    header = run.header._replace(warmup_steps=None)
+    peak = dataclasses.replace(run, header=header, series={**run.series, "lr/0": Series("lr/0", lr.steps, np.full(len(lr), made.PEAK))})
     document = sismo.diagnose(peak)
     assert document.healthy is True
     assert [cause.severity for cause in document.causes if cause.id == "missing-warmup"] == ["note"]

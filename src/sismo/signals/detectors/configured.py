@@ -64,12 +64,16 @@ def _upside_down(view: View, schedule: Schedule, warmup: int, total: int) -> Obs
 
 
 def _warmup_skipped(view: View) -> Observation:
-    """The LR is at its peak in the first quarter of a warmup that is configured, in a run that begins there."""
+    """The LR is at its peak in the first quarter of a warmup that is configured, in a run that begins there.
+
+    In a log that holds no more than a piece of its warmup the first row is near the highest as well; but there the LR only rises.
+    """
     schedule, warmup = view.schedule(LR), view.header.warmup_steps
     if schedule is None or warmup is None:
         return unknown("LR, and warmup_steps in the configuration")
     resumed = any(event.kind == "resume" and event.step <= schedule.start for event in view.events)
-    skipped = schedule.start < warmup / 4 and schedule.first > _AT_PEAK * schedule.peak > 0 and not resumed
+    rises = schedule.only_rises and not schedule.constant
+    skipped = schedule.start < warmup / 4 and schedule.first > _AT_PEAK * schedule.peak > 0 and not resumed and not rises
     return present(schedule.start, channel=LR, warmup=warmup, first=schedule.first) if skipped else absent(LR)
 
 

@@ -38,6 +38,8 @@ _THROWN = 1000
 """How many times as high the loss or the norm has to be thrown that the LR is too high for any warmup; without one it is 10 to 50."""
 _FAR_LOWER = 1 / 3
 """Share of the level of the first rows under which later rows do not tell how the noise was there."""
+_PIECE = 0.5
+"""First LR over the last, in a log that does not begin where its run does, from which on it holds a small part of a rise."""
 _FIRST_STEPS = 50
 """The user's second document puts the V at step 5 to 20 and its healing within about 200 steps."""
 
@@ -85,8 +87,15 @@ def _under_any_recipe(view: View, schedule: Schedule) -> Observation:
 
 
 def _never_left_warmup(view: View, schedule: Schedule) -> Observation:
-    """The LR only ever rises, over enough rows, and the run that was planned is longer than the log."""
-    if not schedule.only_rises or schedule.constant or view.rows(LR) < 20:
+    """The LR only ever rises, over enough rows.
+
+    Not in a piece from the middle of a warmup, which could not do anything else, nor in a log that ends before a warmup that the
+    configuration ends within the run.
+    """
+    warmup, total = view.header.warmup_steps, view.header.total_steps
+    a_piece = not _starts_at_beginning(view) and schedule.first > _PIECE * schedule.final
+    planned = warmup is not None and total is not None and view.last_step < warmup < total
+    if not schedule.only_rises or schedule.constant or view.rows(LR) < 20 or a_piece or planned:
         return absent(LR)
     return present(_first_step(view), view.last_step, channel=LR, first=schedule.first, last=schedule.final)
 

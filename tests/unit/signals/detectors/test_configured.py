@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import cosine, look, run
+from support.runs import alarms, cosine, falling, level, look, run
 from support.trios import Trio, check, check_all, each
 
 from sismo.records.types import Run
@@ -57,6 +57,24 @@ def test_three_stairs_are_too_few_to_be_a_staircase_and_enough_against_the_confi
 @pytest.mark.parametrize("header", [{"warmup_steps": 0}, {"warmup_steps": 3}])
 def test_no_warmup_and_one_that_is_over_at_once_are_not_skipped(header: dict[str, int]) -> None:
     assert look(planned((STEP[9::10], cosine(400, warmup=1)[9::10]), **header), "warmup-skipped").state is State.ABSENT
+
+
+def test_a_warmup_that_is_configured_and_not_there_is_more_than_a_note() -> None:
+    made = run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=cosine(400, warmup=1), warmup_steps=40)
+    assert alarms(made) == ["missing-warmup"]
+    assert alarms(run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=cosine(400, warmup=1))) == []
+
+
+@pytest.mark.parametrize("begins", [100, 1000, 3000])
+@pytest.mark.parametrize("rows", [40, 200])
+def test_a_piece_from_the_middle_of_a_warmup_says_nothing_against_it(begins: int, rows: int) -> None:
+    """Its first LR is near its highest, and it only rises: so does any piece of a warmup, however flat the loss is over so few rows."""
+    step = np.arange(begins, begins + rows)
+    loss, lr = (step, level(rows, 4.0, 0.05)), (step, 3e-4 * step / 12_000)
+    planned = run(loss=loss, lr=lr, warmup_steps=12_000, total_steps=100_000)
+    assert look(planned, "warmup-skipped").state is State.ABSENT
+    assert alarms(planned) == []
+    assert begins < rows or alarms(run(loss=loss, lr=lr)) == []
 
 
 def test_a_log_that_ends_inside_its_warmup_has_no_overrun() -> None:
