@@ -28,6 +28,7 @@ class TextLog:
     Attributes:
         rows: the rows. memo: what a kind remembers between lines, by its name. epoch: the last ``Epoch 3/10`` heading, or None.
         bar: count and total of the main progress bar (the one with the largest total), or None. at_line: number of the current line.
+        repeated: a heading that changes nothing when it comes again before another one, or nothing.
         busy: kinds that are inside something, and may take any line. headings: the names of columns that hold for a kind that is busy.
     """
 
@@ -37,6 +38,7 @@ class TextLog:
         self.epoch: float | None = None
         self.bar: tuple[float, float] | None = None
         self.at_line = 0
+        self.repeated = ""
         self.busy: set[str] = set()
         self.headings: dict[str, list[str]] = {}
         self._open_row = self._open_line = -1
@@ -79,7 +81,7 @@ class TextLog:
     ) -> int:
         """Reads so many lines from ``len(rows)`` on, which fit a template, as far as it can in one go; returns how many.
 
-        ``numbers`` has where each line stands in the log, and ``said`` what the numbers of those that are read are, a row for each key.
+        ``numbers`` has where each line stands in the log, and ``said`` what the numbers of those that are read are, a row for each.
         ``rows`` gets for each line the row that its numbers are still to go into, -1 where there is none.
         """
         first = len(rows)
@@ -105,7 +107,7 @@ class TextLog:
             rows.append(self._open_row)
         elif self._awaiting:
             count = 1
-            row = dict(zip(template.keys, said[:, 0].tolist(), strict=True))
+            row = dict(zip(template.keys, said[:, 0].tolist(), strict=False))
             self.add(self.with_bar(row) if template.bar else row, open_row=template.stays_open)
             rows.append(-1)
         else:
@@ -131,7 +133,7 @@ class TextLog:
         settle = template.settle
         assert settle is not None
         if len(numbers) >= FEW and template.settle_run is not None and not self._awaiting:
-            template.settle_run(dict(zip(template.keys, said, strict=True)), template.word, self)
+            template.settle_run(dict(zip(template.keys, said, strict=False)), template.word, self)
             self.at_line = numbers[-1]
             return
         keys, word = template.keys, template.word

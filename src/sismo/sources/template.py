@@ -110,7 +110,7 @@ class _Fixed(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """What a marker reads of a line: which of the numbers of the template stand under its keys, and what it does with those of many."""
+    """What a marker reads of a line: which rows of the table of its numbers are under its keys, and what it does with those of many."""
 
     keys: tuple[tuple[str, int], ...]
     word: str
@@ -139,10 +139,13 @@ class Template:
         markers: what else looks at these lines. marked: what is known of others without a look. settle, settle_run, word: see ``Line``;
             without them the cells are a row as they are.
         headings: the columns that held for it.
-        joins: whether its cells join the open row. bar, stays_open: see ``Line``. keys: what its numbers are.
+        joins: whether its cells join the open row. bar, stays_open: see ``Line``.
+        keys: what its numbers are, but for those behind them, which only markers read.
     """
 
-    def __init__(self, into: tuple[int, ...], runs: Sequence[int], written: Sequence[_Written], fixed: Sequence[_Fixed]) -> None:
+    def __init__(
+        self, into: tuple[int, ...], runs: Sequence[int], written: Sequence[_Written], beside: Sequence[_Written], fixed: Sequence[_Fixed]
+    ) -> None:
         self.into, self.runs = into, tuple(runs)
         self.keys = [one.cell.key for one in written]
         self.names = frozenset(self.keys)
@@ -153,7 +156,12 @@ class Template:
         self.settle_run: Callable[..., None] | None = None
         self.word = ""
         self.headings: Mapping[str, Sequence[str]] = {}
-        self._written, self._fixed = written, fixed
+        self._written, self._fixed = [*written, *beside], fixed
+
+    def row_of(self, cell: Cell) -> int:
+        """Where the numbers of a cell are in the table that ``read`` returns."""
+        places = [(one.cell.start, one.cell.end, one.cell.times) for one in self._written]
+        return places.index((cell.start, cell.end, cell.times))
 
     @property
     def way_of_reading(self) -> WayOfReading:
@@ -172,7 +180,7 @@ class Template:
         )
 
     def read(self, digits: Digits, lines: Ints, runs: Ints) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Which of some lines it fits, and a table of the numbers on those: a row for each key, a column for each line.
+        """Which of some lines it fits, and a table of the numbers on those: a row for each, a column for each line.
 
         ``runs`` are ``self.runs`` among the runs of each line, see ``Digits.spell``. The lines are of its shape, its runs in their places.
         """
@@ -190,17 +198,22 @@ class Template:
         return fits, np.array(values, dtype=np.float64)
 
 
-def template_of(line: str, cells: Sequence[Cell]) -> Template | None:
-    """The template that a line gives, or None where digits alone do not tell how lines of its shape are read."""
+def template_of(line: str, cells: Sequence[Cell], beside: Sequence[Cell] = ()) -> Template | None:
+    """The template that a line gives, or None where digits alone do not tell how lines of its shape are read.
+
+    ``beside`` are numbers that only markers read; they may be some of the others.
+    """
     if any("," in (text := line[cell.start : cell.end]) and number(text) is None for cell in cells):
         return None
     kept: dict[str, Cell] = {cell.key: cell for cell in cells if number(line[cell.start : cell.end]) is not None}
+    places = {(cell.start, cell.end, cell.times) for cell in kept.values()}
+    others = [cell for cell in beside if (cell.start, cell.end, cell.times) not in places]
     named = [cell.named for cell in cells if cell.named is not None]
     runs = runs_of(line)
     used: dict[int, int] = {}  # which run of the line is which of the template
     written: list[_Written] = []
     at = 0
-    for cell in sorted(kept.values(), key=lambda cell: cell.start):
+    for cell in sorted([*kept.values(), *others], key=lambda cell: cell.start):
         # "12,34" is two numbers and "12,345" one: that depends on how many digits there are.
         one = None if cell.start < at or _BEFORE_COMMA.match(line, cell.end) else _written(line, cell, runs, used)
         if one is None:
@@ -216,7 +229,9 @@ def template_of(line: str, cells: Sequence[Cell]) -> Template | None:
             if len(run[0]) > LONGEST:
                 return None
             fixed.append(_Fixed(used.setdefault(which, len(used)), len(run[0]), int(run[0]) if in_name else None))
-    return Template(into_shape(runs, line), [*used], written, fixed) if written else None
+    for_markers = [one for one in written if one.cell in others]
+    written = [one for one in written if one.cell not in others]
+    return Template(into_shape(runs, line), [*used], written, for_markers, fixed) if written else None
 
 
 def _written(line: str, cell: Cell, runs: Sequence[re.Match[str]], used: dict[int, int]) -> _Written | None:

@@ -96,18 +96,23 @@ class _Key:
 
     Attributes:
         shape: theirs. ways: how they fit the templates of it. wraps: whether numbers in them may be wrapped in a call.
-        empty: whether there is nothing but codes.
+        empty: whether there is nothing but codes. text: the line where there are no digits in it.
     """
 
-    __slots__ = ("empty", "shape", "ways", "wraps")
+    __slots__ = ("empty", "shape", "text", "ways", "wraps")
 
     def __init__(self, line: str, shape: _Shape) -> None:
         self.shape, self.wraps, self.empty = shape, may_wrap(line), not line
+        self.text = "" if runs_of(line) else line
         self.ways: list[_Way] = []
 
     def is_silent(self, log: TextLog) -> bool:
         """Whether nobody has anything to say of such a line, here and now, nor ever learns to."""
-        return self.empty or (not log.busy and self.shape.says_nothing() and not self.shape.templates)
+        if self.empty or log.busy:
+            return self.empty
+        if self.text and self.text == log.repeated:
+            return not self.shape.markers
+        return self.shape.says_nothing() and not self.shape.templates
 
 
 class _Reader:
@@ -142,13 +147,14 @@ class _Reader:
             keys = self._keys_of(digits, lines)
         every = np.array(keys)
         chosen, place, said = self._fitting(digits, every)
-        left = self._heard(every, chosen)
+        left, repeated = self._heard(every, chosen), self.log.repeated
         numbers = self.log.at_line + np.cumsum([not (key >= 0 and self._keys[key].empty) for key in keys])
         if left.size:
             read = self._read_lines(
                 [lines[at] for at in cast("list[int]", left.tolist())], every[left], numbers[left].tolist(), chosen[left], place[left], said
             )
-            if read < left.size or self.log.busy:  # whoever is inside something may take what was left out behind it
+            # Whoever is inside something may take what was left out behind it, and another heading is none that was repeated.
+            if read < left.size or self.log.busy or self.log.repeated != repeated:
                 return int(left[read - 1]) + 1 if read else 0
         self.log.at_line = int(numbers[-1])
         return len(lines)
@@ -164,7 +170,7 @@ class _Reader:
         """Reads the lines of a block that are left; returns how many, as ``_read_block`` does."""
         rows: list[int] = []  # for each line the one that its numbers go into
         starts = np.concatenate([[0], np.flatnonzero(np.diff(chosen)) + 1])
-        known, quiet = len(self._templates), not self.log.busy
+        known, inside, repeated = len(self._templates), bool(self.log.busy), self.log.repeated
         for stop, number, at in zip([*starts[1:].tolist(), len(lines)], chosen[starts].tolist(), place[starts].tolist(), strict=True):
             while (left := stop - len(rows)) > 0:
                 if number >= 0:
@@ -175,7 +181,7 @@ class _Reader:
                     at += 1
                 here = len(rows)
                 alone = self._read_alone(lines[here], int(keys[here]), numbers[here], rows, fits=number >= 0)
-                if alone or len(self._templates) > known or (quiet and self.log.busy):
+                if alone or len(self._templates) > known or bool(self.log.busy) > inside or self.log.repeated != repeated:
                     break
             if left > 0:
                 break
@@ -185,7 +191,7 @@ class _Reader:
             table = table[:, : into.size]
             if (into < 0).any():
                 into, table = into[into >= 0], table[:, into >= 0]
-            self.log.rows.extend(into, dict(zip(self._templates[number].keys, table, strict=True)))
+            self.log.rows.extend(into, dict(zip(self._templates[number].keys, table, strict=False)))
         self.log.flush()
         return len(rows)
 
@@ -289,13 +295,18 @@ class _Reader:
         text = without_bars(line)
         cells, joins, parsed = self._cells(text, reader)
         same = text == line or _written_in(text, cells) == _written_in(line, self._cells(line, reader)[0])
-        template = template_of(text, cells) if cells and same else None
+        markers = [marker for marker in shape.markers if marker is not reader]
+        marks = {marker: found for marker in markers if marker.settle_run is not None and (found := marker.parse(text)) is not None}
+        template = template_of(text, cells, [cell for found in marks.values() for cell in found.cells]) if cells and same else None
         shape.seen = 0 if template is not None else NEVER
         if template is not None and len(self._templates) < MAX_SHAPES:
             template.joins, template.bar, template.stays_open = joins, reader.bar, reader.stays_open
-            markers = {marker: _marked(text, marker, cells, template.keys) for marker in shape.markers if marker is not reader}
-            template.markers = tuple(marker.read for marker, marked in markers.items() if marked is None)
-            template.marked = tuple(marked for marked in markers.values() if marked is not None)
+            template.markers = tuple(marker.read for marker in markers if marker not in marks)
+            template.marked = tuple(
+                Marked(tuple((cell.key, template.row_of(cell)) for cell in found.cells), found.word, marker.settle_run)
+                for marker, found in marks.items()
+                if marker.settle_run is not None
+            )
             template.headings = dict(log.headings)
             if parsed is not None:
                 template.settle, template.settle_run, template.word = reader.settle, reader.settle_run, parsed.word
@@ -337,21 +348,6 @@ class _Reader:
 
 def _written_in(line: str, cells: Sequence[Cell]) -> list[tuple[str, str, float]]:
     return [(cell.key, line[cell.start : cell.end], cell.times) for cell in cells]
-
-
-def _marked(line: str, marker: Line, cells: Sequence[Cell], keys: Sequence[str]) -> Marked | None:
-    """What a marker reads of a line, where all of that is among the numbers of the line that another one reads."""
-    parsed = marker.parse(line)
-    if parsed is None or marker.settle_run is None:
-        return None
-    kept = {cell.key: cell for cell in cells}
-    there = {(cell.start, cell.end, cell.times): keys.index(key) for key, cell in kept.items() if key in keys}
-    rows = [there.get((cell.start, cell.end, cell.times)) for cell in parsed.cells]
-    if None in rows:
-        return None
-    return Marked(
-        tuple((cell.key, row) for cell, row in zip(parsed.cells, rows, strict=True) if row is not None), parsed.word, marker.settle_run
-    )
 
 
 FORMAT = Text()

@@ -13,7 +13,7 @@ _HEADING = re.compile(r"^\s*Epoch\s+gpu_mem\s+(.*\S)\s*$", re.IGNORECASE)
 _ROW = re.compile(r"^\s*(\d+)/(\d+)\s+[\d.]+[GM]?B?\s+([^:|]+):\s*100%")
 _WORD = re.compile(r"\S+")
 _LOSSES = frozenset({"box", "obj", "cls", "dfl", "seg", "pose", "kobj", "total", "rle", "angle"})
-_ABOVE, _NAMES, _LAST = "yolo-heading", "yolo-table", "yolo-row"
+_NAMES, _LAST = "yolo-table", "yolo-row"
 
 
 def parse(line: str) -> Parsed | None:
@@ -35,11 +35,9 @@ def settle(row: dict[str, float], _: str, log: TextLog) -> None:
 
 
 def read(line: str, log: TextLog) -> bool:
-    if line == log.memo.get(_ABOVE):
-        return True
     heading = _HEADING.match(line)
     if heading:
-        log.memo[_ABOVE] = line
+        log.repeated = line
         log.memo[_NAMES] = {"epoch": "epoch"} | {f"@{at}": _named(name) for at, name in enumerate(heading[1].split())}
     return heading is not None
 
