@@ -8,6 +8,8 @@ from sismo.signals.view import View
 
 PER_TOKEN = ("ppl", "perplexity", "bpb")
 """Columns that only a loss per token has."""
+TOKENS = ("mfu", "token")
+"""Columns of trainers that count tokens: their speed, and the share of the machine that they use, which nobody else prints."""
 _LARGE_VOCABULARY = 200
 LARGEST_ENTROPY = 14.0
 """ln of a vocabulary of 1.2 million: no uniform guess over tokens costs more."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from sismo.sources.words import HINTS
+
 MAX_LINES = 20_000
 """Lines looked at; logs that measure nothing before that are taken to write points."""
 MAX_CHARS = 2000
@@ -15,7 +17,7 @@ MIN_LINES = 3
 MIN_SHARE = 0.8
 """Share of the measured lines that must have such a number."""
 
-_MEASURED = ("loss", "cost", "perplexity", "ppl", "grad")
+_MEASURED = ("loss", "cost", "perplexity", "ppl", "grad", *HINTS)
 _TOGETHER = 256
 _DIGIT = re.compile(r"\d")
 _STAMP = re.compile(r"\d\d:\d\d(?::\d\d)?[.,]?\d*")

@@ -11,18 +11,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sismo.records.channels import FAMILIES
+from sismo.sources.words import in_english, word_in_english
 
 STEP_KEYS = (
     "step", "global_step", "trainer_global_step", "train_global_step", "current_steps", "current_step", "num_updates", "train_step",
     "iteration", "iter", "iters", "iterations", "n_iter", "num_iter", "it", "optimizer_step", "opt_step", "update", "updates", "steps",
-    "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter", "paso", "completed_step",
+    "trainer_step", "train_iteration", "s", "train_steps", "num_steps", "batch_step", "train_iter", "completed_step",
     "itn", "nupdates", "total_timesteps", "time_total_timesteps", "timesteps", "time_iterations",
 )  # fmt: skip
 """Normalised names of a step counter, best first."""
 BATCH_KEYS = ("batch", "batch_idx", "batch_index", "batch_id", "minibatch", "batches", "i")
 EPOCH_KEYS = (
     "epoch",
-    "epoca",
     "ep",
     "epochs",
     "current_epoch",
@@ -39,9 +39,9 @@ _SURE_STEPS = frozenset({"global_step", "current_step", "current_steps", "num_up
 """Names that mean the step whatever they are nested in; ``time/step`` does not."""
 _CONTAINERS = frozenset({"data", "metrics", "metric", "log", "logs", "scalars", "results", "values", "summary"})
 
-_TRAIN = frozenset({"entrenamiento", "train", "training", "trn", "tr", "trl", "trainer"})
-_VAL = frozenset({"validacion", "val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
-_LOSS = frozenset({"loss", "losses", "cost", "trl", "tel", "perdida"})
+_TRAIN = frozenset({"train", "training", "trn", "tr", "trl", "trainer"})
+_VAL = frozenset({"val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
+_LOSS = frozenset({"loss", "losses", "cost", "trl", "tel"})
 _WEAK = frozenset(
     {"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentropy", "logloss", "elbo", "error", "err", "objective", "criterion"}
 )
@@ -84,7 +84,6 @@ SMOOTHED = 8
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SPLIT = re.compile(r"[^a-z0-9]+")
-_ACCENTS = str.maketrans("áéíóúüñ", "aeiouun")
 _GROUP = re.compile(r"(?:pg|group|g)?\d+")
 _GLUED = re.compile(r"(train|training|val|valid|test|eval|total|tr|avg|mean|trn)(loss|cost)")
 
@@ -109,9 +108,9 @@ class Meaning(NamedTuple):
 
 def tokens(key: str) -> list[str]:
     """The words of a key in lower case: ``train/CrossEntropyLoss`` gives train, cross, entropy, loss."""
-    words = [word for word in _SPLIT.split(_CAMEL.sub("_", key.strip()).lower().translate(_ACCENTS)) if word]
+    words = [word_in_english(word) for word in _SPLIT.split(in_english(_CAMEL.sub("_", key.strip()).lower())) if word]
     out: list[str] = []
-    for word in words:
+    for word in " ".join(words).split():
         glued = _GLUED.fullmatch(word)
         out.extend(glued.groups() if glued else (word,))
     return out

@@ -10,7 +10,7 @@ from sismo.sources.axis import EPOCH_LENGTH_KEY
 from sismo.sources.cells import Cell, group_cell
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.numbers import NUMBER, number
-from sismo.sources.places import counter, loss_after
+from sismo.sources.places import counter, in_words
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
 _VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)")
@@ -69,7 +69,7 @@ def pair_cells(line: str) -> tuple[Cell, ...]:
     ``iter: 10/47`` beside an epoch gives the length of the epoch; alone it gives the planned steps.
     """
     start = _after_stamp(line)
-    said, behind = loss_after(line, start)
+    said, behind = in_words(line, start)
     row = {cell.key: cell for cell in said}
     totals: dict[str, Cell] = {}
     for cell, out_of in find_cells(line, behind):

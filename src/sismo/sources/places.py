@@ -1,4 +1,4 @@
-"""Counters that a line does not name: ``[1,  2000] loss: 2.2``, ``100/6000 loss: 2.2``, ``loss after 100 steps: 2.2``."""
+"""Counters that a line does not name: ``[1,  2000] loss: 2.2``, ``100/6000 loss: 2.2``, ``loss after 100 steps: 2.2``, ``第 3 轮``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from sismo.sources.axis import COUNT_KEY, EPOCH_LENGTH_KEY
 from sismo.sources.cells import Cell, group_cell
 from sismo.sources.numbers import NUMBER
+from sismo.sources.words import nth
 
 _EPOCH_AND_BATCH = re.compile(r"\W{0,2}\[\s*(\d+)\s*,\s*(\d+)\s*\]")
 """The training loop of the PyTorch tutorials."""
@@ -33,10 +34,10 @@ def counter(line: str, start: int) -> Iterator[Cell]:
         yield from group_cell(COUNT_KEY, found, 1)
 
 
-def loss_after(line: str, start: int) -> tuple[list[Cell], int]:
-    """The loss and its counter where a line begins with both in words, and where they end; no cells and the start elsewhere."""
+def in_words(line: str, start: int) -> tuple[list[Cell], int]:
+    """The counter, or it and the loss, where a line begins with them in words, and where they end; no cells and the start elsewhere."""
     found = _AFTER.match(line, start)
     if found is None:
-        return [], start
+        return ([Cell(counted[0], *counted[1])], counted[2]) if (counted := nth(line, start)) else ([], start)
     unit = (found[2] or found[4] or "step").lower()
     return [Cell(unit, *found.span(3)), Cell(found[1].strip(), *found.span(5), found.span(1))], found.end()

@@ -46,6 +46,41 @@ def alarms(document: PostMortem) -> list[str]:
 @pytest.mark.parametrize(
     "line",
     [
+        "Epoche {epoch}/9 - Verlust: {loss} - Validierungsverlust: {val} - Lernrate: 0.001",
+        "第 {epoch} 轮 损失: {loss} 验证损失: {val} 学习率: 0.001",
+        "第{epoch}轮 | 训练损失={loss} | 验证集损失={val} | 学习率=0.001",
+        "エポック {epoch}/9 - 損失: {loss} - 検証損失: {val} - 学習率: 0.001",
+        "에포크 {epoch} 손실: {loss} 검증 손실: {val} 학습률: 0.001",
+        "Эпоха {epoch}: потери: {loss}, потери валидации: {val}, скорость обучения: 0.001",
+        "Époque {epoch} | perte: {loss} | perte validation: {val} | lr: 0.001",
+        "época {epoch} - perda: {loss} - perda validação: {val} - lr: 0.001",
+        "Época {epoch}: pérdida {loss}, pérdida validación {val}, lr 0.001",
+    ],
+    ids=["German", "Chinese", "Chinese, glued", "Japanese", "Korean", "Russian", "French", "Portuguese", "Spanish"],
+)
+def test_a_log_may_be_in_another_language(line: str, tmp_path: Path) -> None:
+    made = run(tmp_path, (line.format(epoch=epoch, loss=loss(epoch), val=loss(epoch) + 0.1) for epoch in range(1, 10)))
+    for channel, more in (("loss/train", 0.0), ("loss/val", 0.1)):
+        assert made.series[channel].steps.tolist() == list(range(1, 10))
+        assert made.series[channel].values.tolist() == pytest.approx([loss(epoch) + more for epoch in range(1, 10)])
+    assert set(made.series["lr/0"].values.tolist()) == {0.001}
+
+
+def test_batches_of_a_chinese_epoch_are_steps(tmp_path: Path) -> None:
+    rows = [f"第 {epoch} 轮 [{batch}/40] 损失: {loss(40 * epoch + batch)}" for epoch in (1, 2) for batch in (10, 20, 30, 40)]
+    assert run(tmp_path, rows).series["loss/train"].steps.tolist() == [10, 20, 30, 40, 50, 60, 70, 80]
+
+
+@pytest.mark.parametrize("key", ["expertEntropy", "property", "passos_dados", "overlust", "trainer"])
+def test_a_word_that_has_one_of_another_language_in_it_is_another_word(key: str, tmp_path: Path) -> None:
+    made = run(tmp_path, (f"step {step} loss {loss(step)} {key} 7.5" for step in range(1, 9)))
+    assert made.series["loss/train"].values[0] == loss(1)
+    assert not {name for name in made.series if name.startswith(("loss_term", "loss_val", "lr"))}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "step {step} | loss {loss}",
         " iteration {step}/ 100 | consumed samples: 512 | lm loss: {loss}E+00 | grad norm: 0.812 |",
         "{{'loss': {loss}, 'grad_norm': 1.2, 'learning_rate': 2e-05, 'epoch': 0.{step:03d}}}",

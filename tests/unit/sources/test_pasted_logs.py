@@ -69,6 +69,37 @@ def test_the_last_words_of_detectron_are_the_row_that_it_died_of(tmp_path: Path)
     assert first_cause(run) == "lr-too-high"  # it climbs in warmup, and the loss with it
 
 
+@pytest.mark.parametrize("said", ["Loss became infinite or NaN at iteration=107!", "Loss became NaN at iteration 107"])
+def test_that_a_run_died_between_two_rows_says_nothing_of_a_short_last_batch(said: str, tmp_path: Path) -> None:
+    line = "[03/04 10:00:01 d2.utils.events]: eta: 1:02:03  iter: {}  total_loss: {}  loss_cls: 1.1  loss_box_reg: 0.4  lr: 0.01\n"
+    text = "".join(line.format(step, 1.5 + step % 7 / 50) for step in range(19, 104, 20))
+    assert first_cause(read(tmp_path, text + line.format(107, "nan"))) == "batch-norm-batch-1"
+    run = read(tmp_path, f"{text}Traceback (most recent call last):\nFloatingPointError: {said}\n")
+    assert math.isnan(points(run, "loss/train")[107])
+    assert "batch-norm-batch-1" not in {found.cause.id for found in judge(run, preset("robust")).findings}
+
+
+SSD = "Epoch:{0} || epochiter: {1}/50|| Totel iter {2} || L: {3} C: {4}||Batch time: 0.4131 sec. ||LR: 0.00400000"
+RETINA = (
+    "Epoch:{0}/9 || Epochiter: {1}/50 || Iter: {2}/450 || Loc: {3} Cla: {4} Landm: 0.5 || LR: 0.004 || Batchtime: 0.3 s || ETA: 0:11:02"
+)
+
+
+@pytest.mark.parametrize(("line", "more"), [(SSD, 0.0), (RETINA, 0.5)])
+def test_the_terms_of_ssd_are_told_by_their_letters(line: str, more: float, tmp_path: Path) -> None:
+    rows = [line.format(1, step, step, 2.25, "nan" if step == 40 else 4.5) for step in range(10, 50, 10)]
+    run = read(tmp_path, "\n".join(["Loading Dataset...", *rows]))
+    losses = points(run, "loss/train")
+    assert [losses[step] for step in (10, 20, 30)] == [6.75 + more] * 3
+    assert math.isnan(losses[40])
+    assert points(run, "lr/0")[10] == 0.004
+
+
+def test_a_letter_with_a_number_is_a_term_only_between_double_bars(tmp_path: Path) -> None:
+    with pytest.raises(UnrecognisedLog):
+        read(tmp_path, "".join(f"step {step} L: 2.5 C: 4.5\n" for step in range(9)))
+
+
 def test_keys_in_brackets_are_keys(tmp_path: Path) -> None:
     run = read(
         tmp_path, "".join(f"INFO | [R0] | E{e} iter[ 4/ 5] | [Loss] {9.5 - e} | [step] {5 * e + 4} | [time] 0.2m\n" for e in range(3))
@@ -486,3 +517,16 @@ def test_a_rate_that_stands_in_the_first_hundredth_of_a_cosine_is_no_fault(tmp_p
 
     assert first_cause(read(tmp_path, log(1000000))) == ""
     assert first_cause(read(tmp_path, log(16000))) == "scheduler-never-stepped"
+
+
+@pytest.mark.parametrize(
+    ("counted", "start", "named"),
+    [(", time 31.20ms, mfu 12.00%", 4.2, True), (", time 31.20ms", 4.2, False), (", time 31.20ms, mfu 12.00%", 2.3, False)],
+)
+def test_characters_that_are_known_before_they_are_read(counted: str, start: float, named: bool, tmp_path: Path) -> None:
+    """Both losses near 0 are no text's, be it one of letters; a classifier of as many classes may get there."""
+    falling = [start * math.exp(-step / 70) + 0.03 + 0.002 * math.sin(step) for step in range(600)]
+    rows = [f"iter {step}: loss {falling[step]:.4f}{counted}" for step in range(0, 600, 10)]
+    evals = [f"step {step}: train loss {falling[step]:.4f}, val loss {falling[step] + 0.003:.4f}" for step in range(0, 600, 100)]
+    text = "\n".join(row for at, row in enumerate(rows) for row in (([evals[at // 10]] if at % 10 == 0 else []) + [row]))
+    assert (first_cause(read(tmp_path, text)) == "causal-mask-broken") is named

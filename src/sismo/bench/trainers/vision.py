@@ -159,6 +159,15 @@ def ultralytics_terminal(rows: Sequence[Row]) -> Iterator[str]:
         yield "                   all        128        929      0.642      0.531        nan        0.45"
 
 
+@trainer("ssd", first=10, every=10, has="loss/train lr/0")
+def ssd(rows: Sequence[Row]) -> Iterator[str]:
+    yield "Loading Dataset..."
+    for row in rows:
+        epoch, batch = divmod(row.step - 1, PER_EPOCH)
+        yield (f"Epoch:{epoch + 1} || epochiter: {batch + 1}/{PER_EPOCH}|| Totel iter {row.step} || L: {row.loss * 0.25:.6g} C: {row.loss * 0.75:.6g}||"
+               f"Batch time: 0.4131 sec. ||LR: {row.lr:.8f}")  # fmt: skip
+
+
 @trainer("yolox", first=10, every=10, has="loss/train lr/0")
 def yolox(rows: Sequence[Row]) -> Iterator[str]:
     yield "2023-01-01 00:00:00 | INFO     | yolox.core.trainer:192 - Training start..."

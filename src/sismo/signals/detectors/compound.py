@@ -6,12 +6,13 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.records.types import Series
-from sismo.signals.kind import language_sign, without_vocabulary
+from sismo.signals.kind import TOKENS, language_sign, names, without_vocabulary
 from sismo.signals.levels import end_level, finite, level
 from sismo.signals.trend import block_means, mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
+_CHARACTERS = 3.9
 _APART = 0.2
 """Validation over training loss, in nats, from which a model memorises rather than sees the future (measured on a broken mask)."""
 
@@ -178,14 +179,15 @@ def _language_near_zero(view: View) -> Observation:
 def _language_both(view: View) -> Observation:
     """Training and validation loss both under 0.1 and close together, in a language model or from 5 nats (148 classes) and more.
 
-    A model that was recorded, and has no vocabulary, began at 5 nats because it had learnt something else.
+    Where tokens are counted 3.9 nats are enough, ln of the 50 letters and signs that the smallest texts of characters have. A model that was recorded, and has no vocabulary, began at 5 nats because it had learnt something else.
     """
     loss, val = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL)
     if loss is None or val is None or not len(loss) or not len(val):
         return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
     train, valid = end_level(loss), float(val.values[-1])
     near = 0 <= train < 0.1 and 0 <= valid < 0.1 and valid <= 1.5 * train + 0.05 and not _late(loss, val)
-    wide = bool(language_sign(view)) or (not without_vocabulary(view) and float(loss.values[0]) >= 5 and not view.family("loss_term"))
+    least = _CHARACTERS if names(view, *TOKENS) else 5
+    wide = bool(language_sign(view)) or (not without_vocabulary(view) and float(loss.values[0]) >= least and not view.family("loss_term"))
     return present(int(val.steps[-1]), channel=LOSS_VAL, train=train, val=valid) if wide and near else absent(LOSS_VAL)
 
 

@@ -84,10 +84,14 @@ def _inf_first(view: View, loss: Series, bad: np.ndarray) -> Observation:
 
 
 def _at_last_row_only(view: View, loss: Series, bad: np.ndarray) -> Observation:
-    """One single non-finite row, the last, off the logging interval: the short batch at the end of an epoch."""
+    """One single non-finite row, the last, off the logging interval: the short batch at the end of an epoch.
+
+    A run that died of it says so at whatever step that was.
+    """
     gap = int(loss.steps[-1] - loss.steps[-2]) if len(loss) > 1 else 0
     only = int(bad.sum()) == 1 and bool(bad[-1]) and gap < 0.5 * float(np.max(np.diff(loss.steps), initial=0))
-    return present(int(loss.steps[-1]), channel=LOSS_TRAIN) if only else absent(LOSS_TRAIN)
+    died = any(event.kind == "crash" and event.step >= int(loss.steps[-1]) for event in view.events)
+    return present(int(loss.steps[-1]), channel=LOSS_TRAIN) if only and not died else absent(LOSS_TRAIN)
 
 
 def _once_an_epoch(view: View, loss: Series, bad: np.ndarray) -> Observation:

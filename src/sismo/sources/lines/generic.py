@@ -10,11 +10,12 @@ from sismo.sources.cells import Cell, Parsed
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import pair_cells, without_stamp
+from sismo.sources.words import EPOCHS, HINTS
 
 _LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
 _COUNTERS = frozenset({"step", "epoch"})
 _AXES = _COUNTERS | {"batch"}
-_HEADING = re.compile(r"^\W*epoch[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
+_HEADING = re.compile(rf"^\W*(?:epoch|.?(?:{'|'.join(EPOCHS)}))[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
 _EPOCH, _WEAK, _BESIDE = "epoch", "weak", "beside"
 _CODE_START = re.compile(r"\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)")
 _SAID = re.compile(r"\bloss is (?:nan|inf)\w*\b.*(?:skip|stop|exit|abort)|(?:warning|error)\b.*\bloss is (?:nan|inf)", re.IGNORECASE)
@@ -102,9 +103,7 @@ LINE = Line(
     (
         "loss",
         "cost",
-        "rdida",
         "epoch",
-        "poca",
         "val ",
         "lr",
         "learning rate",
@@ -117,6 +116,8 @@ LINE = Line(
         "trl:",
         "tel:",
         "norm",
+        *HINTS,
+        *EPOCHS,
     ),
     90,
     finish=finish,
