@@ -108,9 +108,10 @@ def clips_scaled() -> tuple[Any, ...]:
     """A loop that clips scaled gradients."""
 
     def step(model: nn.Module, batch: Any, optimizer: torch.optim.Optimizer) -> None:
-        (loops.loss_of(model, batch) * 65536.0).backward()
+        scaler = torch.amp.GradScaler("cpu")
+        scaler.scale(loops.loss_of(model, batch)).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        scaler.step(optimizer)
         optimizer.zero_grad()
 
     return (*whole()[:3], step)

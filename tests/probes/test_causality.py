@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from probes.sequences import ARCHITECTURES, Attention, Convolution, Model, Sequence, ones, tokens, tril
+from probes.sequences import ARCHITECTURES, Attention, Convolution, Model, Sequence, ones, prefix, tokens, tril
 from recorder import loops
 from torch import Tensor, nn
 from torch.nn import functional
@@ -278,3 +278,113 @@ def test_a_layer_that_is_called_without_its_mask_is_named_and_not_the_one_before
     ids = torch.randint(0, 50, (8, 16))
     assert causality(_Layers(leaks=False), ids).causal
     assert causality(_Layers(leaks=True), ids).module == "layers.1.self_attn"
+
+
+class _Memory(Model):
+    """Carries over from one call to the next what it saw, in a list, in a tensor in place, or in a new one each time."""
+
+    def __init__(self, mixer: nn.Module, way: str) -> None:
+        super().__init__(mixer)
+        self.way, self.kept = way, list[Tensor]()
+        self.total = torch.zeros(1)
+
+    def forward(self, tokens: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        made = super().forward(tokens) + sum(self.kept) + self.total
+        if self.way == "list":
+            self.kept.append(made.detach().mean(1, keepdim=True))
+        elif self.way == "in place":
+            self.total += 1.0
+        else:
+            self.total = made.detach().mean()
+        return made
+
+
+@pytest.mark.parametrize("way", ["list", "in place", "new"])
+def test_a_model_with_a_memory_begins_each_run_with_the_same_one(way: str) -> None:
+    for mask, sound in ((tril, True), (ones, False)):
+        model = _Memory(Attention(mask), way)
+        assert causality(model, tokens(), next_token).causal is sound
+        assert (model.kept, float(model.total)) == ([], 0.0)
+
+
+class _AlwaysDrops(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.dropout(x, 0.2)
+
+
+def test_what_is_drawn_at_random_in_evaluation_hides_no_leak() -> None:
+    for mask, sound in ((tril, True), (ones, False)):
+        assert causality(Model(nn.Sequential(_AlwaysDrops(), Attention(mask))), tokens()).causal is sound
+
+
+class _TimeFirst(nn.Module):
+    def __init__(self, *, both: bool, flat: bool) -> None:
+        super().__init__()
+        self.embed, self.rnn, self.flat = nn.Embedding(TOKENS, 16), nn.GRU(16, 16, bidirectional=both), flat
+        self.head = nn.Linear(32 if both else 16, TOKENS)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        made = self.head(self.rnn(self.embed(tokens))[0])
+        return made.flatten(0, 1) if self.flat else made
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_time_may_be_the_first_axis(flat: bool) -> None:
+    def loss(model: nn.Module, batch: Tensor) -> Tensor:
+        made = model(batch[:-1])
+        return functional.cross_entropy(made if flat else made.flatten(0, 1), batch[1:].flatten())
+
+    for both, said in ((False, "sound"), (True, "broken")):
+        assert causality(_TimeFirst(both=both, flat=flat), rows().T.contiguous(), loss).report().data["causality"] == said
+
+
+class _Flat(nn.Module):
+    """Gives its logits as rows, as many examples one after the other."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.inner(tokens).flatten(0, 1)
+
+
+def test_logits_in_rows_have_positions_too() -> None:
+    def loss(model: nn.Module, batch: Tensor) -> Tensor:
+        return functional.cross_entropy(model(batch[:, :-1]), batch[:, 1:].flatten())
+
+    for mask, said in ((tril, "sound"), (ones, "broken")):
+        assert causality(_Flat(Model(Attention(mask))), tokens(), loss).report().data["causality"] == said
+
+
+class _Translator(nn.Module):
+    """An encoder and a decoder, which may be called without its mask."""
+
+    def __init__(self, *, masked: bool) -> None:
+        super().__init__()
+        self.embed, self.head, self.masked = nn.Embedding(TOKENS, 16), nn.Linear(16, TOKENS), masked
+        self.inner = nn.Transformer(16, 2, 1, 1, 32, batch_first=True, dropout=0.0)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1]) if self.masked else None
+        return self.head(self.inner(self.embed(source), self.embed(target), tgt_mask=mask))
+
+
+@pytest.mark.parametrize("length", [9, 17, 18])
+def test_of_an_encoder_and_a_decoder_the_decoder_is_judged_whatever_their_lengths(length: int) -> None:
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        return functional.cross_entropy(model(batch[0], batch[1][:, :-1]).flatten(0, 1), batch[1][:, 1:].flatten())
+
+    for masked, said in ((True, "sound"), (False, "broken")):
+        batch = (rows()[:, :length], rows().flip(1))
+        assert causality(_Translator(masked=masked), batch, loss).report().data["causality"] == said
+
+
+@pytest.mark.parametrize(("beyond", "order"), [(True, "prefix"), (False, "leaks")])
+def test_a_prefix_that_is_asked_for_its_own_next_tokens_shows_them(beyond: bool, order: str) -> None:
+    start = 5 if beyond else 0
+
+    def loss(model: nn.Module, batch: Tensor) -> Tensor:
+        return functional.cross_entropy(model(batch)[:, start:-1].flatten(0, 1), batch[:, start + 1 :].flatten())
+
+    assert causality(Model(Attention(prefix(5))), tokens(), loss).order == order

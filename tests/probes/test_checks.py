@@ -116,6 +116,9 @@ def piles_and_clips(model: nn.Module, batch: Any, optimizer: torch.optim.Optimiz
 def clips_scaled(model: nn.Module, batch: Any, optimizer: torch.optim.Optimizer) -> None:
     (loops.loss_of(model, batch) * 65536.0).backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    for parameter in model.parameters():
+        assert parameter.grad is not None
+        parameter.grad /= 65536.0
     optimizer.step()
     optimizer.zero_grad()
 
@@ -237,7 +240,7 @@ def test_piled_up_and_scaled_gradients_are_explained_each_by_its_own_numbers() -
     assert "2 times the gradient of the first" in said[0]
     assert "zero_grad" in said[0]
     assert "unscale" not in said[0]
-    assert "65536 times that of the loss" in said[1]
+    assert "divided by 65536, the loss scale" in said[1]
     assert "unscale_" in said[1]
     assert "zero_grad" not in said[1]
 

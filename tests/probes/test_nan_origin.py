@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 from probes.models import SUBJECTS, available, loss_fn, made
@@ -320,3 +321,109 @@ def test_the_table_ends_at_the_origin_and_counts_what_descends_from_it() -> None
     assert "later rows: --verbose)" in short
     assert short.splitlines()[-2].split()[:2] == ["forward", "blocks.0.mlp.1"]
     assert len(full.splitlines()) > len(report.rows)
+
+
+def _rows() -> Tensor:
+    return torch.rand(4, 8, generator=torch.Generator().manual_seed(0)) + 0.5
+
+
+class _Through(nn.Module):
+    """One operation between two layers."""
+
+    def __init__(self, inner: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.first, self.middle, self.last = nn.Linear(8, 8), _Does(inner), nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.middle(self.first(x)))
+
+
+class _Does(nn.Module):
+    def __init__(self, inner: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+def _spectrum(x: Tensor) -> Tensor:
+    """Made bad in complex numbers, or before them."""
+    return torch.fft.irfft(torch.fft.rfft((x * 0).log(), dim=1), n=x.shape[1], dim=1)
+
+
+def _spectrum_itself(x: Tensor) -> Tensor:
+    made = torch.fft.rfft(x, dim=1)
+    return torch.fft.irfft(made / (made * 0), n=x.shape[1], dim=1)
+
+
+@pytest.mark.parametrize(
+    ("inner", "op"),
+    [
+        (_spectrum, "log"),
+        (_spectrum_itself, "div"),
+        (lambda x: x.clone().mul_(0).log_() + x, "log"),
+        (lambda x: x.clone().div_(x * 0), "div"),
+        (lambda x: x + x.clone().fill_(0.0).reciprocal_(), "reciprocal"),
+    ],
+)
+def test_complex_numbers_and_changes_in_place_are_followed(inner: Callable[[Tensor], Tensor], op: str) -> None:
+    found = nan_origin(_Through(inner), _rows(), lambda model, batch: model(batch).square().mean())
+    assert (found.kind, found.where) == (Kind.FORWARD, f"middle: {op}")
+
+
+@pytest.mark.parametrize("constant", [torch.tensor(float("nan")), 1 / torch.tensor([0.0])])
+def test_a_constant_of_the_code_is_not_the_batch(constant: Tensor) -> None:
+    def inside(x: Tensor) -> Tensor:
+        return x * constant - x * constant
+
+    def in_loss(model: nn.Module, batch: Tensor) -> Tensor:
+        return (model(batch) * constant - model(batch) * constant).mean()
+
+    for model, loss, module in ((_Through(inside), _mean, "middle"), (_Through(lambda x: x), in_loss, "")):
+        found = nan_origin(model, _rows(), loss)
+        if constant.isnan().any():  # two infinities of different sign are an operation's affair
+            assert (found.kind, found.module) == (Kind.BAD_CONSTANT, module)
+        report = found.report()
+        assert report.data["inputs"] == "finite"
+        assert "The batch is not finite" not in str(report.verdict)
+
+
+def _mean(model: nn.Module, batch: Tensor) -> Tensor:
+    return model(batch).mean()
+
+
+class _Normed(torch.optim.Optimizer):
+    """Divides each gradient by a norm that is 0; ``listed`` with operations on whole lists, in place or not."""
+
+    def __init__(self, parameters: Any, way: str) -> None:
+        super().__init__(parameters, {"lr": 0.1})
+        self.way = way
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        held = [one for group in self.param_groups for one in group["params"]]
+        gradients = [one.grad for one in held]
+        if self.way == "listed":
+            torch._foreach_add_(held, torch._foreach_div(gradients, torch._foreach_norm([one * 0 for one in gradients])))
+        elif self.way == "listed in place":
+            torch._foreach_div_(gradients, torch._foreach_norm([one * 0 for one in gradients]))
+            torch._foreach_add_(held, gradients)
+        else:
+            for one, gradient in zip(held, gradients, strict=True):
+                one.data.numpy()[...] = gradient.numpy() * np.float32("nan")
+
+
+@pytest.mark.parametrize(("way", "op"), [("listed", "foreach_div"), ("listed in place", "foreach_div"), ("unseen", "PyTorch does not see")])
+def test_an_update_that_is_lost_is_never_called_finite(way: str, op: str) -> None:
+    model = _Through(lambda x: x)
+    found = nan_origin(model, _rows(), _mean, _Normed(model.parameters(), way))
+    assert (found.kind, found.phase) == (Kind.OPTIMIZER, "update")
+    assert op in found.op
+
+
+def test_a_number_that_is_lost_and_found_again_is_not_called_finite() -> None:
+    """The logarithm of 0 behind a ReLU: the loss is finite, and what the sentence says of the rest is true."""
+    report = nan_origin(_Through(lambda x: (x * 0).log().relu() + x), _rows(), _mean).report()
+    assert report.found
+    assert "forward pass is finite" not in str(report.verdict)

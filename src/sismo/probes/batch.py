@@ -201,8 +201,7 @@ def _untrained(model: nn.Module, batch: Any, loss_fn: LossFn) -> float:
     if initialised(model) < _MOST_OF_IT:
         return math.nan
     model.eval()
-    with torch.no_grad():
-        return float(step.loss_of(model, batch, loss_fn))
+    return float(step.loss_of(model, batch, loss_fn).detach())
 
 
 def _token_shares(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[Tensor, Tensor | None] | None:

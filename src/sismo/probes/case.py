@@ -19,8 +19,8 @@ from torch.optim import Optimizer
 from sismo.errors import UsageError
 from sismo.probes import checkpoints
 from sismo.probes.checkpoints import Checkpoint
-from sismo.probes.flow import Loop
 from sismo.probes.step import LossFn, one_line
+from sismo.probes.watched import Loop
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
 from sismo.records.clipping import clip_of
 from sismo.records.probing import ProbeReport
@@ -152,7 +152,8 @@ class Case:
         groups = self.built.optimizer.param_groups if self.built.optimizer is not None else []
         rates = [self._logged(f"lr/{number}") for number in range(len(groups))]
         for group, rate in zip(groups, rates, strict=True):
-            group["lr"] = group["lr"] if rate is None else rate
+            if rate is not None:
+                group["lr"] = rate
 
     def restore(self) -> None:
         """As ``load``, for a probe whose answer is about the suspected step and no other.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from sismo.errors import UsageError
 from sismo.probes.asked import asks_for_next
+from sismo.probes.dormant import awake
 from sismo.probes.frames import visited
-from sismo.probes.sequences import Call, call_of, moves
+from sismo.probes.sequences import Call, calls_of, moves, short
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import tensors
 from sismo.probes.untouched import untouched
@@ -30,6 +31,8 @@ _ALL = 24
 """Up to this many positions, every prefix is tried."""
 _ROUNDING = 1000
 """Units in the last place of the largest output that still count as rounding."""
+_USUAL, _OTHERS = 1, (0, -1)
+"""Axes along which time may run: (batch, time), (time, batch), (batch, channels, time)."""
 
 
 _UNKNOWN = Note(
@@ -66,6 +69,7 @@ class Causality:
         module: path of the module that lets the future in, the innermost whose inputs are still causal; its class is ``kind``.
         effect: the largest move, in units of the largest output. prefixes: everything that was tried.
         asked: whether the loss asks each position for the next token, without which seeing ahead is no fault; None where it is not known.
+        mixes: whether any position sees another one at all.
     """
 
     order: Order
@@ -77,6 +81,7 @@ class Causality:
     visible: int = 0
     effect: float = 0.0
     asked: bool | None = None
+    mixes: bool = True
 
     @property
     def causal(self) -> bool:
@@ -133,21 +138,35 @@ class Causality:
                 )
 
 
-def causality(model: nn.Module, batch: Any, loss_fn: LossFn | None = None, *, axis: int = 1) -> Causality:
+def causality(model: nn.Module, batch: Any, loss_fn: LossFn | None = None, *, axis: int | None = None) -> Causality:
     """Changes what comes after prefixes of several lengths, and looks whether an earlier output moves.
 
-    The model runs in evaluation mode and, where it can, in double precision, in which a finite mask bias shows that a large logit beats.
-    It is left as it was (see ``untouched``).
+    The model runs in evaluation mode and, where it can, in double precision, in which a finite mask bias shows that a large logit beats;
+    parameters that are zero throughout are given values, as nothing behind them would be seen. Of several sequences, as an encoder and a
+    decoder get, it is the one whose next token the loss asks for. It is left as it was (see ``untouched``).
 
     Arguments:
         batch: the model's own argument (a tensor, or a mapping of arguments), or with ``loss_fn(model, batch)`` what that takes.
-        axis: along which time runs in the sequence, 1 for (batch, time); -1 for a convolution over (batch, channels, time).
+        axis: along which time runs in the sequence, 1 for (batch, time); -1 for a convolution over (batch, channels, time). Without it 1,
+            or where nothing is mixed along that, the one along which something is.
 
     Raises ``UsageError`` when the model gets no sequence, or gives no output for each position.
     """
+    found = _along(model, batch, loss_fn, _USUAL if axis is None else axis)
+    others = _OTHERS if axis is None and found.order is Order.CAUSAL and not found.mixes else ()
+    for other in others:
+        with contextlib.suppress(UsageError):
+            instead = _along(model, batch, loss_fn, other)
+            if instead.mixes:
+                return instead
+    return found
+
+
+def _along(model: nn.Module, batch: Any, loss_fn: LossFn | None, axis: int) -> Causality:
     with untouched(model), _as_in_training():
         model.eval()
-        call = call_of(model, batch, loss_fn, axis)
+        call, asked = _asked(model, batch, loss_fn, axis)
+        awake(model)
         call = _in_double(model, call)
         base = call.run(model)
         again = moves(base, call.run(model), call.length, call.axis)
@@ -157,15 +176,35 @@ def causality(model: nn.Module, batch: Any, loss_fn: LossFn | None = None, *, ax
         prefixes = tuple(_try(model, call, base, cut, allowed) for cut in _lengths(call.length))
         leaking = [prefix for prefix in prefixes if prefix.count]
         if not leaking:
-            return Causality(Order.CAUSAL, prefixes)
+            return Causality(Order.CAUSAL, prefixes, asked=asked, mixes=_mixes(model, call, base, allowed))
         effect = max(prefix.effect for prefix in leaking)
-        if visible := _visible(prefixes):
-            return Causality(Order.PREFIX, prefixes, visible=visible, effect=effect)
+        visible = _visible(prefixes)
+        # What is asked of a position whose answer the prefix shows is no prefix-LM's.
+        if visible and not (loss_fn is not None and asks_for_next(model, batch, loss_fn, call.name, axis, until=visible - 1)):
+            return Causality(Order.PREFIX, prefixes, visible=visible, effect=effect, asked=asked)
         worst = min(leaking, key=lambda prefix: (prefix.first, -prefix.length))
         module = _culprit(model, call, worst.length)
         kind = type(model.get_submodule(module)).__name__
-        found = Causality(Order.LEAKS, prefixes, worst.first, worst.length, module, kind, effect=effect)
-    return found if loss_fn is None else replace(found, asked=asks_for_next(model, batch, loss_fn, axis))
+        return Causality(Order.LEAKS, prefixes, worst.first, worst.length, module, kind, effect=effect, asked=asked)
+
+
+def _asked(model: nn.Module, batch: Any, loss_fn: LossFn | None, axis: int) -> tuple[Call, bool | None]:
+    """The call, with the sequence whose next token the loss asks for, the first one where it is none; and whether it does."""
+    calls = calls_of(model, batch, loss_fn, axis)
+    if loss_fn is None:
+        return short(model, calls[0]), None
+    answers = [asks_for_next(model, batch, loss_fn, call.name, axis) for call in calls]
+    at = answers.index(True) if True in answers else 0
+    return short(model, calls[at]), answers[at]
+
+
+def _mixes(model: nn.Module, call: Call, base: Tensor, allowed: float) -> bool:
+    """Whether any position moves when those before it change."""
+    half = call.length // 2
+    past = call.sequence.narrow(call.axis, half, call.length - half)
+    fresh = call.with_future(0, 0).sequence.narrow(call.axis, 0, half)
+    gap = moves(base, call.with_sequence(torch.cat([fresh, past], call.axis)).run(model), call.length, call.axis)
+    return gap is not None and bool((gap[half:] > allowed).any())
 
 
 def _lengths(length: int) -> list[int]:

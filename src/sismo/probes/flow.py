@@ -3,44 +3,51 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
 
 from sismo.errors import UsageError
 from sismo.probes import step
+from sismo.probes.reach import idle, reached_later
+from sismo.probes.steady import Draws, Steady, steady
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import finite
-from sismo.probes.untouched import untouched
+from sismo.probes.untouched import Loan, untouched
+from sismo.probes.watched import Loop, watch
 from sismo.records.probing import ProbeReport, word
 from sismo.records.types import Note
 
-Loop = Callable[[nn.Module, Any, Optimizer], Any]
-"""``loop(model, batch, optimizer)`` takes one step as the training loop does: loss, backward, clipping, update, zero_grad."""
-
 _PILED = 1.5
 """Second gradient over the first, on one batch with the update held back: 1 when they are cleared, 2 when they pile up."""
-_NOISE = 1e-4
-"""Relative gap between two runs of one batch that the order of sums explains on an accelerator."""
-_CLIPPED = 10
-"""Norm at the clip over the norm of the loss's own gradients: over it, and the gradients that are clipped are scaled ones."""
+_SCALED = 10
+"""Gradient after the clip over the one that the optimizer gets: 1, or the loss scale where it is divided away only after the clip."""
+_LOST = 0.1
+"""Share of the whole gradient from which it matters that the updates of some parameters are lost to rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """One parameter. ``change`` is the norm of its update over its own; None without an optimizer."""
+    """One parameter.
+
+    Attributes:
+        change: the norm of its update over its own; None without an optimizer. rounded: whether it is 0 by rounding only.
+        later: whether its gradient comes after a few steps, when weights before it have left zero.
+        idle: whether this batch leaves its layer out, which another would not.
+    """
 
     name: str
     trained: bool
     gradient: float | None
     held: bool
     change: float | None
+    rounded: bool = False
+    later: bool = False
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +55,33 @@ class Flow:
     """Where the gradient of a batch gets to, and what a step does with it.
 
     Attributes:
-        weights: every parameter. steady: whether a batch evaluated twice in evaluation mode has one loss.
+        weights: every parameter. steady: what two losses of one batch in evaluation mode differ by.
+        resting: whether every learning rate is 0, as at the beginning of a warm-up, so that no step changes anything.
         piles_up, clips_scaled, trains: what the loop was seen to do, ``trains`` in training mode; None without a loop.
-        times_piled: gradient of the second step over the first. times_scaled: norm at the clip over that of the loss's own gradient.
+            ``clips_scaled`` also where the loop's gradient is so much larger than that of ``loss_fn`` that it may be scaled for good.
+        times_piled: gradient of the second step over the first. times_scaled: gradient after the clip over that of the update.
+        times_loop: gradient at the clip over that of ``loss_fn``.
     """
 
     weights: tuple[Weight, ...]
-    steady: bool = True
+    steady: Steady
+    resting: bool = False
     piles_up: bool | None = None
     clips_scaled: bool | None = None
     trains: bool | None = None
     times_piled: float = math.nan
     times_scaled: float = math.nan
+    times_loop: float = math.nan
 
     @property
     def cut_off(self) -> tuple[str, ...]:
-        """Parameters that are meant to be trained and get no gradient, or one of zeros."""
-        return tuple(one.name for one in self.weights if one.trained and not one.gradient)
+        """Parameters that are meant to be trained and get no gradient, or one of zeros, in this step or in one of the next."""
+        return tuple(one.name for one in self.weights if one.trained and not (one.gradient or one.later or one.idle))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Parameters whose layers this batch leaves out."""
+        return tuple(one.name for one in self.weights if one.trained and one.idle)
 
     @property
     def not_held(self) -> tuple[str, ...]:
@@ -73,8 +90,17 @@ class Flow:
 
     @property
     def unchanged(self) -> tuple[str, ...]:
-        """Parameters with a gradient and an optimizer that a step leaves as they are."""
-        return tuple(one.name for one in self.weights if one.gradient and one.held and one.change == 0.0)
+        """Parameters with a gradient and an optimizer that a step leaves as they are.
+
+        Those whose update is lost to rounding count where they make up a good part of the gradient: some have next to none, as a bias
+        before a batch norm, or move too slowly to show in one step, as the gains of a norm.
+        """
+        if self.resting:
+            return ()
+        still = [one for one in self.weights if one.gradient and one.held and one.change == 0.0]
+        whole = math.hypot(*(one.gradient or 0.0 for one in self.weights))
+        lost = math.hypot(*(one.gradient or 0.0 for one in still if one.rounded)) > _LOST * whole
+        return tuple(one.name for one in still if lost or not one.rounded)
 
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
@@ -97,22 +123,30 @@ class Flow:
             notes.append(
                 Note(
                     "clips-scaled",
-                    "Gradients are clipped before they are unscaled: where the clip acts, their norm is {times:.6g} times that of the "
-                    "loss, which is the loss scale. scaler.unscale_(optimizer) belongs between backward() and the clip.",
+                    "Gradients are clipped before they are unscaled: between the clip and the update they are divided by {times:.6g}, the "
+                    "loss scale. scaler.unscale_(optimizer) belongs between backward() and the clip.",
                     {"times": self.times_scaled},
                 )
             )
-        if not self.steady:
+        if self.steady.draws is Draws.DROPOUT:
             notes.append(
-                Note("unsteady", "Evaluated twice in evaluation mode, the same batch has two losses: something is drawn at random.")
+                Note(
+                    "unsteady",
+                    "Evaluated twice in evaluation mode, the same batch has two losses: {where} drops numbers at random there too.",
+                    {"where": self.steady.where},
+                )
             )
         if self.trains is False:
             notes.append(Note("evaluates", "The loop takes its step with model.training = False."))
-        data: dict[str, object] = {"flow": "cut-off" if self.cut_off else "sound"}
+        beside = list(self._beside())
+        data: dict[str, object] = {"flow": "cut-off" if self.cut_off else "sound"} if self.cut_off or not self.left_out else {}
         stepped = any(one.change is not None for one in self.weights)
         if stepped:
-            data |= {"held": "no" if self.not_held else "yes", "update": "nothing" if self.unchanged else "changes"}
-        data["eval_twice"] = "agrees" if self.steady else "differs"
+            data["held"] = "no" if self.not_held else "yes"
+        if stepped and not self.resting:
+            data["update"] = "nothing" if self.unchanged else "changes"
+        if self.steady.draws in (Draws.NOTHING, Draws.DROPOUT):
+            data["eval_twice"] = "agrees" if self.steady.draws is Draws.NOTHING else "differs"
         if self.trains is not None:
             data["training_mode"] = "on" if self.trains else "off"
         data |= {
@@ -123,15 +157,58 @@ class Flow:
         where = [*self.cut_off, *self.not_held, *self.unchanged]
         if where:
             data["where"] = where[0]
-        sound = (
-            Note("flow-sound", "The gradient reaches every trained parameter, and a step changes each of them.")
-            if stepped
-            else Note("flow-reaches", "The gradient reaches every trained parameter; what a step does needs the optimizer as the third.")
-        )
         columns = (word("parameter"), word("trained"), word("gradient"), word("in the optimizer"), word("relative update"))
-        return ProbeReport(
-            "flow", bool(notes), notes[0] if notes else sound, data, columns, tuple(map(_row, self.weights)), tuple(notes[1:])
-        )
+        rows = tuple(map(_row, self.weights))
+        if notes:
+            return ProbeReport("flow", True, notes[0], data, columns, rows, (*notes[1:], *beside))
+        sound = [*(note for note in beside if note.code == "left-out"), self._sound(stepped)][0]
+        rest = tuple(note for note in beside if note is not sound)
+        return ProbeReport("flow", False, sound, data, columns, rows, rest, open=bool(self.left_out))
+
+    def _sound(self, stepped: bool) -> Note:
+        if not stepped:
+            return Note("flow-reaches", "The gradient reaches every trained parameter; what a step does needs the optimizer as the third.")
+        if self.resting:
+            return Note(
+                "flow-rests",
+                "The gradient reaches every trained parameter. The learning rate is 0 here, as when a warm-up begins: what a step changes "
+                "cannot be seen.",
+            )
+        return Note("flow-sound", "The gradient reaches every trained parameter, and a step changes each of them.")
+
+    def _beside(self) -> Iterator[Note]:
+        """What is to be known and is no fault."""
+        later = [one.name for one in self.weights if one.trained and one.later and not one.gradient]
+        if self.left_out:
+            yield Note(
+                "left-out",
+                "This batch leaves out layers with {count} parameters, {first} first, as a router does that sends nothing there, or layers "
+                "that are dropped at random. Another draw reaches them; whether training does is not known.",
+                {"count": len(self.left_out), "first": self.left_out[0]},
+            )
+        if later:
+            yield Note(
+                "later",
+                "{count} of the trained parameters {count:gets its|get their} gradient only after the first steps, {first} first: weights "
+                "before the loss begin at zero.",
+                {"count": len(later), "first": later[0]},
+            )
+        if self.times_loop > _SCALED and not self.clips_scaled:
+            yield Note(
+                "loop-differs",
+                "Where the loop clips, its gradients are {times:.6g} times those of loss_fn: it sums where loss_fn averages, or it scales "
+                "the loss and never divides by the scale. The clip cuts that much more.",
+                {"times": self.times_loop},
+            )
+        if self.steady.draws is Draws.MODEL:
+            yield Note(
+                "draws",
+                "Evaluated twice in evaluation mode, the same batch has two losses: {where} draws at random, and nothing is dropped. A "
+                "model that samples is meant to.",
+                {"where": self.steady.where},
+            )
+        if self.steady.draws is Draws.LOSS:
+            yield Note("loss-draws", "The loss function draws at random: the same batch has two losses, and no module gives two answers.")
 
 
 def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | None = None, loop: Loop | None = None) -> Flow:
@@ -143,8 +220,6 @@ def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | N
     with untouched(model, optimizer) as loan:
         loss = step.loss_of(model, batch, loss_fn)
         step.backward(loss)
-        held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]} if optimizer is not None else None
-        before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
         norm = step.grad_norm(model)
         lost = "loss" if not finite(loss) else "gradient" if not math.isfinite(norm) else ""
         if lost:
@@ -152,89 +227,71 @@ def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | N
                 f"the {lost} of this batch is not finite, so that there is no flow to see; sismo probe nan says where it is lost"
             )
         gradients = {name: _norm(parameter.grad) for name, parameter in model.named_parameters()}
-        if optimizer is not None:
-            optimizer.step()
+        held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]} if optimizer is not None else None
+        changes = _changes(model, optimizer, lambda: step.loss_of(model, batch, loss_fn), loan) if optimizer is not None else {}
+        loan.rewind()
+        without = {name for name, parameter in model.named_parameters() if parameter.requires_grad and not gradients[name]}
+        later = reached_later(model, batch, loss_fn, lambda one: held is None or id(one) in held) if without else set[str]()
+        loan.rewind()
+        skipped = idle(model, batch, loss_fn, without - later, loan)
         weights = tuple(
             Weight(
                 name,
                 parameter.requires_grad,
                 gradients[name],
                 held is None or id(parameter) in held,
-                None if optimizer is None else float((parameter.detach() - before[name]).norm() / before[name].norm().clamp_min(1e-12)),
+                *changes.get(name, (None, False)),
+                later=name in later,
+                idle=name in skipped,
             )
             for name, parameter in model.named_parameters()
         )
-        loan.rewind()
-        steady = _steady(model, batch, loss_fn)
+        found = Flow(
+            weights, steady(model, batch, loss_fn, loan), resting=optimizer is not None and not any(map(_rate, optimizer.param_groups))
+        )
         if optimizer is None or loop is None:
-            return Flow(weights, steady)
+            return found
         loan.rewind()
-        return _watched(Flow(weights, steady), model, batch, optimizer, loop, norm)
+        seen = watch(model, batch, optimizer, loop)
+        own = math.hypot(*(one.gradient or 0.0 for one in weights if one.held))
+        times = seen.clipped / own if own else math.nan
+        return replace(
+            found,
+            piles_up=seen.piled > _PILED,
+            clips_scaled=True if seen.scaled > _SCALED else None if times > _SCALED else False,
+            times_loop=times,
+            trains=seen.trains,
+            times_piled=seen.piled,
+            times_scaled=seen.scaled,
+        )
 
 
-def _steady(model: nn.Module, batch: Any, loss_fn: LossFn) -> bool:
-    """Whether one batch has the same loss twice in evaluation mode; two that are no numbers are the same."""
-    model.eval()
+def _changes(model: nn.Module, optimizer: Optimizer, again: Callable[[], Tensor], loan: Loan) -> dict[str, tuple[float, bool]]:
+    """The update of every parameter over its own norm, and whether one of nothing is lost to rounding: at zero there would be one."""
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    gradients = {name: parameter.grad for name, parameter in model.named_parameters()}
+    step.update(optimizer, again)
+    changes = {
+        name: float((parameter.detach() - before[name]).norm() / before[name].norm().clamp_min(1e-12))
+        for name, parameter in model.named_parameters()
+    }
+    still = [name for name, change in changes.items() if change == 0.0]
+    if not still:
+        return {name: (change, False) for name, change in changes.items()}
+    loan.rewind()
     with torch.no_grad():
-        one, other = (float(step.loss_of(model, batch, loss_fn)) for _ in range(2))
-    return math.isclose(one, other, rel_tol=_NOISE) or not (math.isfinite(one) or math.isfinite(other))
+        for name, parameter in model.named_parameters():
+            parameter.grad = gradients[name]
+            if name in still:
+                parameter.zero_()
+    step.update(optimizer, again)
+    rounded = {name for name, parameter in model.named_parameters() if name in still and bool(parameter.detach().any())}
+    return {name: (change, name in rounded) for name, change in changes.items()}
 
 
-def _watched(found: Flow, model: nn.Module, batch: Any, optimizer: Optimizer, loop: Loop, norm: float) -> Flow:
-    """Whether gradients pile up, whether scaled ones are clipped, and whether the model trains, in two steps that update nothing.
-
-    What no optimizer holds is cleared by none, and piles up without being used: only what is held counts.
-    """
-    held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    seen: list[float] = []
-    modes: list[bool] = []
-    clips: list[tuple[float, float]] = []
-    random = torch.get_rng_state()
-    for group in optimizer.param_groups:
-        group["lr"] = group["lr"] * 0.0
-
-    def look(*_: Any) -> None:
-        seen.append(step.norm_of(held))
-        modes.append(model.training)
-
-    handle = optimizer.register_step_pre_hook(look)
-    try:
-        with _clipping(lambda total: clips.append((total, step.norm_of(held)))):
-            for _ in range(2):
-                torch.set_rng_state(random)
-                loop(model, batch, optimizer)
-    except Exception as error:
-        raise UsageError(f"the loop failed: {step.one_line(error)}") from error
-    finally:
-        handle.remove()
-    if not modes:
-        raise UsageError("the loop took no step of the optimizer: there is nothing to look at")
-    # Clipping hides what piled up, so that where there is a clip the norm before it counts.
-    first, second = ([own for _, own in clips] if len(clips) >= 2 else [*seen, 0.0, 0.0])[:2]
-    return replace(
-        found,
-        piles_up=second > _PILED * first > 0.0,
-        clips_scaled=bool(clips) and clips[0][0] > _CLIPPED * norm > 0.0,
-        trains=all(modes),
-        times_piled=second / first if first else math.nan,
-        times_scaled=clips[0][0] / norm if clips and norm else math.nan,
-    )
-
-
-@contextmanager
-def _clipping(noted: Callable[[float], None]) -> Iterator[None]:
-    """Notes every total norm that gradients are clipped by, before they are; loops have imported ``clip_grad_norm_`` itself long ago."""
-    original = clip_grad._clip_grads_with_norm_
-
-    def clip(parameters: Any, max_norm: float, total_norm: Tensor, *arguments: Any, **options: Any) -> Any:
-        noted(float(total_norm))
-        return original(parameters, max_norm, total_norm, *arguments, **options)
-
-    clip_grad._clip_grads_with_norm_ = clip
-    try:
-        yield
-    finally:
-        clip_grad._clip_grads_with_norm_ = original
+def _rate(group: Mapping[str, Any]) -> bool:
+    """Whether a group of parameters has a learning rate other than 0; one that chooses it by itself has."""
+    return group.get("lr") is None or float(group["lr"]) != 0.0
 
 
 def _norm(gradient: Tensor | None) -> float | None:

@@ -200,10 +200,10 @@ def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:
     following = float((target[:, :-1] == tokens[:, 1:])[ahead].float().mean()) if bool(ahead.any()) else 0.0
     other = tokens.clone()
     other[:, -1] = torch.where(tokens[:, -1] != tokens[:, 0], tokens[:, 0], tokens[:, tokens.shape[1] // 2])
-    with untouched(model), torch.no_grad():
+    with untouched(model):
         model.eval()
         losses = [
-            float(step.loss_of(model, mapped(batch, lambda tensor, swap=swap: swap if tensor is tokens else tensor), loss_fn))
+            float(step.loss_of(model, mapped(batch, lambda tensor, swap=swap: swap if tensor is tokens else tensor), loss_fn).detach())
             for swap in (tokens, other)
         ]
     return Labels(float(carries.float().mean()), equal, following, losses[0] == losses[1])

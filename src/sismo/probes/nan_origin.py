@@ -15,7 +15,7 @@ from sismo.probes.frames import owner, visited
 from sismo.probes.origins import Check, Kind, Origin
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import describe, finite, named
-from sismo.probes.trace import Fault, Trace
+from sismo.probes.trace import HIDDEN, Fault, Trace
 from sismo.probes.untouched import Loan, untouched
 
 
@@ -123,11 +123,12 @@ class _Search:
             group.update({key: False for key in ("foreach", "fused") if key in group})
         trace = Trace("update")
         with torch.no_grad(), trace:
-            optimizer.step()
+            step.update(optimizer, lambda: step.loss_of(self._model, self._batch, self._loss_fn, self._autocast))
         for parameter, name in names.items():
             self._trail.append(Check("update", owner(name), name, describe(parameter)))
-            if fault := trace.origin_of(parameter):
-                return fault._replace(module=owner(name), kind=Kind.OPTIMIZER, phase="update")
+            if not finite(parameter):
+                unseen = Fault(Kind.OPTIMIZER, "update", owner(name), HIDDEN, 0, (), describe(parameter, name))
+                return (trace.origin_of(parameter) or unseen)._replace(module=owner(name), kind=Kind.OPTIMIZER, phase="update")
         return self._state(optimizer, names)
 
     def _state(self, optimizer: Optimizer, names: Mapping[nn.Parameter, str]) -> Fault | None:

@@ -17,6 +17,7 @@ class Kind(StrEnum):
 
     BAD_INPUT = "bad-input"
     BAD_WEIGHT = "bad-weight"
+    BAD_CONSTANT = "bad-constant"
     FORWARD = "forward"
     LOSS = "loss"
     BACKWARD = "backward"
@@ -100,6 +101,8 @@ def _family(origin: Origin) -> str:
         return "input"
     if origin.kind is Kind.BAD_WEIGHT:
         return "weight"
+    if origin.kind is Kind.BAD_CONSTANT:
+        return "constant"
     if origin.overflow:
         return "half-overflow"
     if origin.kind is Kind.BACKWARD:
@@ -122,12 +125,19 @@ def _verdict(origin: Origin) -> Note:
             return Note("origin-input", "The batch is not finite before the model sees it: {op}.", numbers)
         case Kind.BAD_WEIGHT:
             return Note("origin-weight", "The weight {op} is not finite before any operation touches it.", numbers)
+        case Kind.BAD_CONSTANT:
+            return Note(
+                "origin-constant",
+                "A tensor that is neither in the batch nor a weight is not finite when {where} takes it: a constant of the code, as class "
+                "weights are, or a result that PyTorch did not see come about.",
+                numbers,
+            )
         case Kind.FORWARD:
             return Note("origin-forward", "The first non-finite number comes out of {where}, in the forward pass.", numbers)
         case Kind.LOSS:
             return Note("origin-loss", "The model is finite; the first non-finite number comes out of {where}, in the loss.", numbers)
         case Kind.BACKWARD:
-            return Note("origin-backward", "The forward pass is finite; the gradient is lost going back through {where}.", numbers)
+            return Note("origin-backward", "The loss is finite; the gradient is lost going back through {where}.", numbers)
         case Kind.OPTIMIZER:
             return Note("origin-optimizer", "Loss and gradients are finite; the update is lost at {where}.", numbers)
 

@@ -137,9 +137,8 @@ class _Stage:
             # A scaler leaves a step out whose gradients overflowed. Half-precision moments do not fit to widened weights.
             if widened or (scale != 1.0 and not math.isfinite(norm)):
                 return Outcome(name, float(loss.detach()), norm)
-            self._optimizer.step()
-            with torch.no_grad():
-                return Outcome(name, float(loss.detach()), norm, float(self._loss(batch, dtype)), updated=True)
+            step.update(self._optimizer, lambda: self._loss(batch, dtype))
+            return Outcome(name, float(loss.detach()), norm, float(self._loss(batch, dtype).detach()), updated=True)
 
     def _several(self, name: str, batches: Sequence[Any], held_out: Any, rate: float = 1.0) -> Outcome:
         """Ten steps in a row: a rate that is too high may take some to do harm. The losses are those of a batch that is not trained on."""
@@ -147,23 +146,26 @@ class _Stage:
         before, norm = float(self._loss(held_out, None).detach()), math.nan
         for number in range(_SEVERAL):
             self._optimizer.zero_grad()
-            step.backward(self._loss(batches[number % len(batches)], None), self._scale)
+            batch = batches[number % len(batches)]
+            step.backward(self._loss(batch, None), self._scale)
             step.unscale(self._model, self._scale)
             norm = step.grad_norm(self._model) if number == 0 else norm
             if self._clip is not None:
                 nn.utils.clip_grad_norm_(self._model.parameters(), self._clip)
-            self._optimizer.step()
-        with torch.no_grad():
-            return Outcome(name, before, norm, float(self._loss(held_out, None)), updated=True)
+            step.update(self._optimizer, lambda batch=batch: self._loss(batch, None))
+        return Outcome(name, before, norm, float(self._loss(held_out, None).detach()), updated=True)
 
     def _set(self, earlier: Checkpoint | None, rate: float) -> None:
         """The state to start from. An earlier one is tried with the present learning rate."""
         self._loan.rewind()
-        rates = [group["lr"] for group in self._optimizer.param_groups]
+        rates = [group.get("lr") for group in self._optimizer.param_groups]
         if earlier is not None:
             put_into(earlier, self._model, self._optimizer)
         for group, own in zip(self._optimizer.param_groups, rates, strict=True):
-            group["lr"] = own * rate
+            if own is not None:
+                group["lr"] = own * rate
+            elif rate != 1.0:
+                raise UsageError("the optimizer chooses its learning rate by itself")
 
     def _loss(self, batch: Any, dtype: torch.dtype | None) -> torch.Tensor:
         wanted = self._autocast if dtype is None else (None if dtype is torch.float32 else dtype)

@@ -14,6 +14,7 @@ from sismo.errors import UsageError
 from sismo.probes import step
 from sismo.probes.step import LossFn
 from sismo.probes.tensors import mapped, named
+from sismo.probes.untouched import untouched
 
 _BESIDE = re.compile(r"mask|label|target|position|type|cache|past", re.IGNORECASE)
 """Names of what goes with a sequence and is not it."""
@@ -52,10 +53,11 @@ class Call(NamedTuple):
     def run(self, model: nn.Module) -> Tensor:
         """The model's own output: its logits, where it names them, else the first one that has a value for every position.
 
-        Raises ``UsageError`` where it has none, whatever the modules within give.
+        Each run begins with the same random numbers and the same memory of what came before, so that two of them differ by their input
+        alone. Raises ``UsageError`` where there is no such output, whatever the modules within give.
         """
         try:
-            with torch.no_grad(), torch.compiler.set_stance("force_eager"):
+            with untouched(model), torch.no_grad(), torch.compiler.set_stance("force_eager"):
                 output = model(*self.arguments, **self.options)
         except Exception as error:
             raise UsageError(f"the model failed on this batch: {step.one_line(error)}") from error
@@ -74,7 +76,8 @@ class Call(NamedTuple):
         """Whether an output has an axis of positions. That of the examples is none, if it is as long."""
         examples = self.axis != 0 and output.ndim >= 1 and output.shape[0] == self.sequence.shape[0]
         rest = output[0] if examples else output
-        return time_axis(rest, self.length, self.axis) is not None
+        rows = output.ndim == 2 and self.axis <= 1 and output.shape[0] == self.sequence.shape[0] * self.sequence.shape[1]
+        return rows or time_axis(rest, self.length, self.axis) is not None
 
     def with_sequence(self, sequence: Tensor) -> Call:
         """The same call with another sequence."""
@@ -112,25 +115,28 @@ class Call(NamedTuple):
         return self._replace(arguments=arguments, options=options)
 
 
-def call_of(model: nn.Module, batch: Any, loss_fn: LossFn | None, axis: int) -> Call:
-    """How the model is called: as ``loss_fn`` does, or with the batch itself. Raises ``UsageError`` where it gets no sequence."""
+def calls_of(model: nn.Module, batch: Any, loss_fn: LossFn | None, axis: int) -> list[Call]:
+    """How the model is called: as ``loss_fn`` does, or with the batch itself; once for each sequence that it gets."""
     if loss_fn is not None:
         arguments, options = _as_called(model, batch, loss_fn)
     elif isinstance(batch, Mapping):
         arguments, options = (), dict(batch)
     else:
         arguments, options = (batch[0] if isinstance(batch, (list, tuple)) else batch,), {}
-    return _short(model, call_as_made(arguments, options, axis))
+    return calls_as_made(arguments, options, axis)
 
 
-def call_as_made(arguments: tuple[Any, ...], options: dict[str, Any], axis: int) -> Call:
-    """A call with these arguments, at its full length. Raises ``UsageError`` where none of them is a sequence."""
+def calls_as_made(arguments: tuple[Any, ...], options: dict[str, Any], axis: int) -> list[Call]:
+    """A call with these arguments, at its full length, for each of them that is a sequence. Raises ``UsageError`` where none is."""
+    found: list[Call] = []
     for name, tensor in named((arguments, options)):
         if tensor.ndim >= 2 and not _BESIDE.search(name) and tensor.dtype is not torch.bool:
             at = axis % tensor.ndim
             if tensor.shape[at] >= 2:
-                return Call(arguments, options, name, at)
-    raise UsageError("the model is called with no sequence of two positions or more")
+                found.append(Call(arguments, options, name, at))
+    if not found:
+        raise UsageError("the model is called with no sequence of two positions or more")
+    return found
 
 
 def time_axis(tensor: Tensor, length: int, usual: int) -> int | None:
@@ -153,7 +159,8 @@ def moves(one: Tensor, other: Tensor, length: int, usual: int) -> Tensor | None:
         (one == other) | (one.isnan() & other.isnan()), 0.0
     )  # of two infinities, as a mask has them, the difference is none
     if axis is None and gap.ndim and gap.shape[0] % length == 0:
-        gap, axis = gap.reshape(-1, length, *gap.shape[1:]), 1  # rows of a batch, one position after the other
+        # Rows of a batch, one position after the other; or where time comes first, one example after the other.
+        gap, axis = (gap.reshape(length, -1, *gap.shape[1:]), 0) if usual == 0 else (gap.reshape(-1, length, *gap.shape[1:]), 1)
     return None if axis is None else gap.movedim(axis, 0).flatten(1).amax(1) if gap.ndim > 1 else gap
 
 
@@ -161,8 +168,7 @@ def _as_called(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[tuple[Any
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     handle = model.register_forward_pre_hook(lambda _, arguments, options: calls.append((arguments, options)), with_kwargs=True)
     try:
-        with torch.no_grad():
-            step.loss_of(model, batch, loss_fn)
+        step.loss_of(model, batch, loss_fn)
     finally:
         handle.remove()
     if not calls:
@@ -170,7 +176,7 @@ def _as_called(model: nn.Module, batch: Any, loss_fn: LossFn) -> tuple[tuple[Any
     return calls[0]
 
 
-def _short(model: nn.Module, call: Call) -> Call:
+def short(model: nn.Module, call: Call) -> Call:
     """A length that no other axis has, so that positions can be told from features; the whole sequence where the model fails on less."""
     taken = {size for parameter in model.parameters() for size in parameter.shape} | {call.sequence.shape[0]}
     length = min(call.length, _LONGEST)

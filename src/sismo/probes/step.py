@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from sismo.errors import SismoError, UsageError
 from sismo.probes.tensors import tensors
@@ -43,6 +45,31 @@ def backward(loss: Tensor, scale: float = 1.0) -> None:
         loss.backward(torch.full_like(loss, scale))
     except RuntimeError as error:
         raise UsageError(f"the backward pass failed: {one_line(error)}") from error
+
+
+def update(optimizer: Optimizer, again: Callable[[], Tensor]) -> None:
+    """One step of an optimizer, with the gradients that are there. One that works out the loss by itself, as LBFGS does, gets ``again``.
+
+    Raises ``UsageError`` when it fails.
+    """
+
+    def closure() -> Tensor:
+        with torch.enable_grad():
+            optimizer.zero_grad()
+            loss = again()
+            backward(loss)
+        return loss
+
+    asked = inspect.signature(optimizer.step).parameters.get("closure")
+    try:
+        if asked is not None and asked.default is inspect.Parameter.empty:
+            cast("Any", optimizer).step(closure)
+        else:
+            optimizer.step()
+    except SismoError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the step of {type(optimizer).__name__} failed: {one_line(error)}") from error
 
 
 def unscale(model: nn.Module, scale: float) -> None:

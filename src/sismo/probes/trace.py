@@ -24,7 +24,7 @@ _BLANK = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
 """What they return has not been written yet."""
 _COPIES = ("to_copy", "clone", "copy", "detach", "lift_fresh", "unsafe_view", "expand", "bernoulli", "alias")
 """Operations that are no step of the reasoning: left out of the trail."""
-_HIDDEN = "an operation that PyTorch does not see"
+HIDDEN = "an operation that PyTorch does not see"
 """A kernel called past the dispatcher, as some extensions do: only the module's output shows what it did."""
 
 
@@ -88,7 +88,7 @@ class Trace(TorchDispatchMode):
             pass
         self._last_child = self._number if name else self._last_child
         with self._own_work():
-            values = [(key, value) for key, value in named(output) if value.is_floating_point()]
+            values = [(key, value) for key, value in named(output) if _numeric(value)]
             for key, value in values:
                 self._note("forward", name, "", value, key)
                 if not finite(value) and self._known(value) is None:
@@ -103,7 +103,9 @@ class Trace(TorchDispatchMode):
         if not self._looking and name not in _BLANK:
             with self._own_work():
                 self._number += 1
-                self._see(name, func.is_view, args, options, [value for value in tensors(result) if value.is_floating_point()])
+                # Operations on whole lists of tensors write into the first argument, and return nothing.
+                made = args[:1] if result is None and func._schema.is_mutable else result
+                self._see(name, func.is_view, args, options, [value for value in tensors(made) if _numeric(value)])
         return result
 
     @contextmanager
@@ -134,25 +136,26 @@ class Trace(TorchDispatchMode):
     def _blame(self, name: str, args: Any, options: Any, lost: list[Tensor]) -> Fault:
         """What made these outputs non-finite: the earliest fault among the inputs, or this operation."""
         inputs = [*named(args), *named(options)]
-        bad = [tensor for _, tensor in inputs if not finite(tensor)]
+        # What an operation changes in place is among its inputs as it is afterwards.
+        bad = [tensor for _, tensor in inputs if not finite(tensor) and (self._known(tensor) or not any(tensor is value for value in lost))]
         faults = sorted((fault for tensor in bad if (fault := self._known(tensor))), key=lambda fault: fault.number)
         if real := [fault for fault in faults if not fault.mask]:
             return real[0]
-        strangers = [tensor for tensor in bad if self._known(tensor) is None and not any(tensor is value for value in lost)]
-        operands = tuple(describe(tensor, f"input {place}") for place, (_, tensor) in enumerate(inputs) if tensor.is_floating_point())
+        strangers = [tensor for tensor in bad if self._known(tensor) is None]
+        operands = tuple(describe(tensor, f"input {place}") for place, (_, tensor) in enumerate(inputs) if _numeric(tensor))
         module = self._frames[-1] if self._frames else ""
         kind = {"forward": Kind.FORWARD, "loss": Kind.LOSS}.get(self._phase(), Kind.OPTIMIZER)
         meant = [sign for tensor in bad for sign in _signs(tensor)] + [math.copysign(1, number) for number in _numbers(args, options)]
         # Infinities that the code wrote down itself, or that were handed on from there.
         mask = not _has_nan([*lost, *strangers]) and all(sign in meant for value in lost for sign in _signs(value))
         if strangers and not mask:
-            kind = Kind.BAD_INPUT
+            kind = Kind.BAD_CONSTANT
         return Fault(kind, self._phase(), module, name, self._number, operands, describe(lost[0], "result"), mask)
 
     def _hidden(self, name: str, inputs: Any, output: Tensor) -> None:
         faults = [fault for tensor in tensors(inputs) if (fault := self.origin_of(tensor)) is not None and not fault.mask]
-        operands = tuple(describe(tensor, key) for key, tensor in named(inputs) if tensor.is_floating_point())
-        fresh = Fault(Kind.FORWARD, "forward", name, _HIDDEN, self._number, operands, describe(output, "result"))
+        operands = tuple(describe(tensor, key) for key, tensor in named(inputs) if _numeric(tensor))
+        fresh = Fault(Kind.FORWARD, "forward", name, HIDDEN, self._number, operands, describe(output, "result"))
         self._keep([output], faults[0] if faults else fresh)
 
     def _loss_inside(self) -> None:
@@ -180,6 +183,10 @@ def plain_name(func: Any) -> str:
     if "scaled_dot_product" in name:
         return "scaled_dot_product_attention"
     return "softmax" if name == "safe_softmax" else name
+
+
+def _numeric(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
 def _storage(tensor: Tensor) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import random
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,32 +14,41 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+_OWN = frozenset(nn.Module().__dict__)
+"""What torch itself keeps in every module."""
+
 
 class Loan:
     """What a model, an optimizer and the random numbers were when they were lent."""
 
-    def __init__(self, model: nn.Module, optimizer: Optimizer | None) -> None:
+    def __init__(self, model: nn.Module, optimizer: Optimizer | None = None) -> None:
         self._modules = [(module, dict(module.__dict__)) for module in model.modules()]
+        kept = [value for _, plain in self._modules for name, value in plain.items() if name not in _OWN]
+        self._holders = [(holder, copy.copy(holder)) for holder in kept if isinstance(holder, (list, deque, dict, set))]
         tables = [module.__dict__[name] for module, _ in self._modules for name in ("_parameters", "_buffers")]
         self._tables = [(table, dict(table)) for table in tables]
-        held = [tensor for _, kept in self._tables for tensor in kept.values()]
+        held = [tensor for _, table in self._tables for tensor in table.values()]
+        held += [tensor for tensor in kept if isinstance(tensor, Tensor)]
         self._tensors = [_Copy(tensor) for tensor in {id(tensor): tensor for tensor in held if tensor is not None}.values()]
         self._gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
         self._optimizer = _OptimizerCopy(optimizer) if optimizer is not None else None
-        self._random = _random_state()
+        self._random = random_state()
 
     def rewind(self) -> None:
         """Puts everything back but the gradients, which are none during an experiment."""
         for holder, kept in (*((module.__dict__, kept) for module, kept in self._modules), *self._tables):
             holder.clear()
             holder.update(kept)
-        for copy in self._tensors:
-            copy.restore()
+        for holder, content in self._holders:
+            holder.clear()
+            holder.extend(content) if isinstance(holder, (list, deque)) else holder.update(content)
+        for tensor in self._tensors:
+            tensor.restore()
         for parameter, _ in self._gradients:
             parameter.grad = None
         if self._optimizer is not None:
             self._optimizer.restore()
-        _set_random_state(self._random)
+        set_random_state(self._random)
 
     def give_back(self) -> None:
         """Puts everything back, gradients too."""
@@ -51,7 +62,7 @@ def untouched(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator[
     """Lends a model and its optimizer: inside, gradients are on and none are there; afterwards all is as it was.
 
     What is put back: parameters, buffers, gradients, attributes of modules, optimizer state and settings, and the random numbers of
-    Python, numpy and torch. A tensor that a module changes in place and holds in a plain attribute is not.
+    Python, numpy and torch. What lies deeper than a list or a mapping in a plain attribute is not.
     """
     loan = Loan(model, optimizer)
     try:
@@ -82,7 +93,10 @@ class _OptimizerCopy:
         self._optimizer = optimizer
         self._attributes = dict(optimizer.__dict__)
         self._groups = [(group, dict(group), list(group["params"])) for group in optimizer.param_groups]
-        self._state = {parameter: dict(state) for parameter, state in optimizer.state.items()}
+        self._state = {
+            parameter: {key: list(value) if isinstance(value, list) else value for key, value in state.items()}
+            for parameter, state in optimizer.state.items()
+        }
         inner = [value for state in self._state.values() for value in state.values()]
         inner += [value for _, kept, _ in self._groups for value in kept.values()]
         self._tensors = [_Copy(value) for value in inner if isinstance(value, Tensor)]
@@ -96,17 +110,19 @@ class _OptimizerCopy:
             group.update({**kept, "params": parameters})
         optimizer.state.clear()
         for parameter, state in self._state.items():
-            optimizer.state[parameter] = dict(state)
-        for copy in self._tensors:
-            copy.restore()
+            optimizer.state[parameter] = {key: list(value) if isinstance(value, list) else value for key, value in state.items()}
+        for tensor in self._tensors:
+            tensor.restore()
 
 
-def _random_state() -> tuple[Any, ...]:
+def random_state() -> tuple[Any, ...]:
+    """Where the random numbers of Python, numpy and torch are."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
     return random.getstate(), np.random.get_state(), torch.get_rng_state(), cuda
 
 
-def _set_random_state(state: tuple[Any, ...]) -> None:
+def set_random_state(state: tuple[Any, ...]) -> None:
+    """Puts them back to where they were."""
     random.setstate(state[0])
     np.random.set_state(state[1])
     torch.set_rng_state(state[2])
