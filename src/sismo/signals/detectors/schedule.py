@@ -291,6 +291,8 @@ def _constant(view: View, schedule: Schedule) -> Observation:
 
 
 def _constant_against_config(view: View, schedule: Schedule) -> Observation:
+    if not schedule.constant and _stands_at_peak(view, schedule) is None:
+        return absent(LR)
     configured = view.header.schedule
     if configured is None:
         return unknown("the configured schedule")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
+from sismo.signals.levels import level
 from sismo.signals.rolling import TINY, Floats, medians
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
@@ -15,12 +16,14 @@ _SAMPLE = 64
 """Blocks of a long log that say whether its noise was ever larger than at the end."""
 _STOPS = 10.0
 """Noise before over noise after. Eight times the batch makes 2.8 of it; the same batch again made 75 and more in every model measured."""
+_FALLS = 0.7
+"""Share of its level before that the training loss has to fall under: scores that fade to one guess for everything have no noise either."""
 _RISE = 1.05
 """Last validation loss over the last one before the noise stopped, from which on it rises meanwhile."""
 
 
 def _stops(view: View) -> Observation:
-    """The relative noise falls to a tenth between two blocks and never comes back, while the loss still moves and the validation loss rises.
+    """The relative noise falls to a tenth between two blocks and never comes back, while the loss falls and the validation loss rises.
 
     Where the validation loss falls on, the run went over to all of its data at once, as a second stage of training may.
     """
@@ -39,22 +42,22 @@ def _stops(view: View) -> Observation:
     earlier = np.array([relative[at - _BEFORE : at].min() for at in range(_BEFORE, count - _AFTER)])
     calmer = later[_BEFORE + 1 : count - _AFTER + 1]  # the block between may hold both
     ratios = np.where(calmer > 0.0, earlier / np.maximum(calmer, TINY), 0.0)
-    stops = np.flatnonzero(ratios >= _STOPS)
-    if not stops.size:
+    if not ratios.size or not float(ratios.max()) >= _STOPS:
         return absent(LOSS_TRAIN)
-    block = int(stops[-1]) + _BEFORE
+    block = int(np.flatnonzero(ratios >= 0.5 * ratios.max())[-1]) + _BEFORE
     step = int(loss.steps[len(loss) - (count - block) * _BLOCK])
+    falls = level(rows[-_AFTER:].ravel()) < _FALLS * level(rows[block - 1])
     before, after = val.values[val.steps <= step], val.values[val.steps > step]
     if not before.size or not after.size:
         return unknown(LOSS_VAL)
-    if not float(after[-1]) > _RISE * float(before[-1]) > 0.0:
+    if not (falls and float(after[-1]) > _RISE * float(before[-1]) > 0.0):
         return absent(LOSS_TRAIN)
     return present(step, channel=LOSS_TRAIN, before=float(earlier[block - _BEFORE]), after=float(calmer[block - _BEFORE]))
 
 
 def _relative(rows: Floats) -> Floats:
-    """The noise of each block over its level: from second differences, which a smooth fall does not show in."""
-    return medians(np.abs(np.diff(rows, 2, axis=1))) / np.maximum(np.abs(medians(rows)), TINY)
+    """The noise of each block over its level: from third differences, which a smooth fall does not show in."""
+    return medians(np.abs(np.diff(rows, 3, axis=1))) / np.maximum(np.abs(medians(rows)), TINY)
 
 
 DETECTORS = (

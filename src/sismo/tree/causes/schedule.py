@@ -122,6 +122,7 @@ CAUSES = (
         source="catalogue; preflight 2",
         needs=("lr-constant-against-config",),
         base=0.75,
+        explains=("missing-warmup",),
     ),
     Cause(
         id="scheduler-stepped-too-often",

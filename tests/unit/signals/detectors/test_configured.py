@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import alarms, cosine, falling, level, look, run
+from support.runs import alarms, cosine, falling, level, look, names, run
 from support.trios import Trio, check, check_all, each
 
 from sismo.records.types import Run
@@ -63,6 +63,11 @@ def test_a_warmup_that_is_configured_and_not_there_is_more_than_a_note() -> None
     made = run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=cosine(400, warmup=1), warmup_steps=40)
     assert alarms(made) == ["missing-warmup"]
     assert alarms(run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=cosine(400, warmup=1))) == []
+
+
+def test_a_schedule_that_is_never_stepped_has_no_warmup_for_that_reason() -> None:
+    made = run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=np.full(400, 1e-3), warmup_steps=40, schedule="cosine", total_steps=400)
+    assert names(made)[0] == "scheduler-never-stepped"
 
 
 @pytest.mark.parametrize("begins", [100, 1000, 3000])

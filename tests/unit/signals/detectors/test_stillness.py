@@ -81,3 +81,9 @@ def test_a_second_way_to_see_it_makes_it_no_less_sure() -> None:
     both = judge(run(loss=sudden, val=(EVALS, RISES))).findings[0]
     assert {"noise-stops", "learns-by-heart-at-once"} <= {seen.signal for seen in both.evidence}
     assert both.confidence >= judge(smooth).findings[0].confidence
+
+
+def test_scores_that_fade_to_one_guess_have_no_noise_and_are_no_fault_of_the_loader() -> None:
+    """Weight decay that is far too high: every batch has the same loss once the weights are gone."""
+    faded = np.where(STEP < 300, NOISY, 5.0 - 3.0 * np.exp(-np.maximum(0, STEP - 300) / 10.0))
+    assert state(run(loss=faded, val=(EVALS, RISES)), "noise-stops") is State.ABSENT
