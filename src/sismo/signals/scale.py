@@ -39,8 +39,8 @@ class ScaleHistory(NamedTuple):
         longest_fall: most halvings without a doubling between.
         overflow_steps: steps that overflowed, as far as the log has them: from its events, else its count of skipped steps, else the falls.
         overflow_share: their share of the steps covered. late_overflow_share: the same after the first 35 steps.
-        constant: it never changed. placeholder: constant at 1, 0 or -1 with no word of an overflow, as a log without
-            scaling prints it.
+        constant: it never changed. placeholder: constant at 1, 0 or -1 with no word of an overflow, or no scale and a count of skipped
+            steps that stays 0, as a log without scaling prints them.
         collapsed: ends under 1, and not on a level that it holds; or overflows at a scale of 1 that cannot fall; or ends at its minimum
             after a fall of 3 halvings or more, if that is 1, still falls after the start-up, or came down by 8 halvings after it.
         startup_end: step of the last overflow in the first 35 steps, where the scale found its level after; None without one.
@@ -102,7 +102,8 @@ def describe(
     moves = steps[1:][factors != 0]
     at_it = frozen is not None or (moves.size > 0 and int(moves[-1]) > end - 3 * max(interval, 1.0))
     constant = values.size > 1 and not bool(np.any(values != values[0]))
-    placeholder = not overflows and (constant or values.size == 1) and float(values[0]) in (-1.0, 0.0, 1.0)
+    printed = values.size > 0 and (constant or values.size == 1) and float(values[0]) in (-1.0, 0.0, 1.0)
+    placeholder = not overflows and (printed or not (values.size or missed.any()))
     low = not placeholder and values.size > 0 and float(values[-1]) < 1.0 and not (constant and not missed.any())
     fallen = trailing >= _FALL and float(values[-1]) <= float(values.min())
     rises = np.flatnonzero(factors > 0)

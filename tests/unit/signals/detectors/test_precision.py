@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import alarms, event, falling, level, look, names, run, state, with_at
+from support.runs import alarms, cosine, event, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
 from sismo.signals.detectors import precision
@@ -91,6 +91,16 @@ def test_a_scaler_that_looks_for_its_level_is_no_collapse(start: int) -> None:
     made = run(loss=CALM, scale=scale, norm=np.where(np.arange(400) < start - 12, INF, NORM), dtype="fp16")
     assert state(made, "loss-scale-collapsed") is State.ABSENT
     assert alarms(made) == []
+
+
+@pytest.mark.parametrize("skips", [0, 1])
+def test_a_count_of_skipped_steps_that_stays_0_is_no_scaler(skips: int) -> None:
+    """Megatron and DeepSpeed print it in every precision: an abrupt NaN under it is as open as without."""
+    lost = np.where(np.arange(400) < 300, falling(400), np.nan)
+    counted = {"skipped": np.where(np.arange(400) == 200, float(skips), 0.0)}
+    made = run(loss=lost, norm=np.where(np.arange(400) < 300, level(400, 1.0, 0.1), np.nan), lr=cosine(400), more=counted)
+    assert (state(made, "scaler-used") is State.PRESENT) == bool(skips)
+    assert (names(made)[0] == "log-of-zero") == (not skips)
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, 1.0])
