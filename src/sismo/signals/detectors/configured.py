@@ -71,6 +71,8 @@ def _warmup_skipped(view: View) -> Observation:
     schedule, warmup = view.schedule(LR), view.header.warmup_steps
     if schedule is None or warmup is None:
         return unknown("LR, and warmup_steps in the configuration")
+    if view.header.step_unit != "step" or any(note.code == "guessed-step" for note in view.notes):
+        return unknown("the step on each row")
     resumed = any(event.kind == "resume" and event.step <= schedule.start for event in view.events)
     rises = schedule.only_rises and not schedule.constant
     skipped = schedule.start < warmup / 4 and schedule.first > _AT_PEAK * schedule.peak > 0 and not resumed and not rises

@@ -13,7 +13,9 @@ from sismo.signals.view import View
 
 _SOON = 64
 """Steps after a lost loss within which its graph was looked at: numbers come from an accelerator that late at most."""
-_LOGARITHM = re.compile(r"^(?!LogSoftmax|LogSigmoid|Logical|BinaryCrossEntropyWithLogits).*(log|ctcloss|binarycrossentropy$|kldiv|digamma)", re.IGNORECASE)
+_LOGARITHM = re.compile(
+    r"^(?!LogSoftmax|LogSigmoid|Logical|BinaryCrossEntropyWithLogits).*(log|ctcloss|binarycrossentropy$|kldiv|digamma)", re.IGNORECASE
+)
 """Those that torch guards by itself are left out; what may hold one counts as one."""
 _ROOT = re.compile(r"^(?!.*(layer|batch|group)norm$).*(sqrt|norm|root|std|cdist|dist$|acos|asin|svd|eigh)", re.IGNORECASE)
 _ATTENTION = re.compile(r"^(?!LogSoftmax).*(softmax|attention)", re.IGNORECASE)

@@ -7,7 +7,7 @@ import pytest
 from support.runs import alarms, cosine, falling, level, look, names, run
 from support.trios import Trio, check, check_all, each
 
-from sismo.records.types import Run
+from sismo.records.types import Note, Run
 from sismo.signals.detectors import configured
 from sismo.signals.types import State
 
@@ -63,6 +63,12 @@ def test_a_warmup_that_is_configured_and_not_there_is_more_than_a_note() -> None
     made = run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=cosine(400, warmup=1), warmup_steps=40)
     assert alarms(made) == ["missing-warmup"]
     assert alarms(run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=cosine(400, warmup=1))) == []
+
+
+def test_rows_of_epochs_and_rows_that_were_counted_do_not_say_when_a_warmup_was() -> None:
+    for made in (planned(MEANT[40::20], step_unit="epoch"), run(lr=MEANT[40::20], warmup_steps=40, notes=[Note("guessed-step", "")])):
+        assert look(made, "warmup-skipped").state is State.UNKNOWN
+    assert look(planned(MEANT[40::20]), "warmup-skipped").state is State.PRESENT
 
 
 def test_a_schedule_that_is_never_stepped_has_no_warmup_for_that_reason() -> None:
