@@ -18,6 +18,8 @@ _KEY = re.compile(r"(?:[^\W\d][\w./@()%-]* |\([\w./@()%-]* ){0,3}(?:[^\W\d]|@)[\
 _BRACKETED = re.compile(r"\[([A-Za-z][A-Za-z_ -]*)\]$")
 """A key in brackets of its own: ``[Loss] 2.41 | [step] 89``."""
 _PREFIXED = re.compile(r"^\([^()]*\) ")
+_FILE = re.compile(r"\.(?:cc?|cpp|cxx|cu|cuh|h|hpp|rs|go|java|js|ts|jl|lua|sh)$")
+"""``…/lr_scheduler.py:28`` and ``loss.cpp:28`` are places in a file, whatever its name says."""
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
 """Units of a step counter: ``step 1.5k``."""
 _SEPARATORS = " \t:=([\"'"
@@ -40,8 +42,7 @@ def find_cells(line: str, start: int = 0, stop: int | None = None) -> Iterator[t
         text = line[first : match.start()].rstrip(_SEPARATORS)
         found = _BRACKETED.search(text) or _KEY.search(text)
         key = found[found.re.groups] if found is not None else ""
-        # "…/lr_scheduler.py:28" is a place in a file, whatever its name says.
-        if found is None or ".py" in key or number(match[1]) is None:
+        if found is None or ".py" in key or (_FILE.search(key) and line[match.start() - 1] == ":") or number(match[1]) is None:
             continue
         start = first + found.start(found.re.groups)
         # "(__main__) Epoch: 6": the name of a logger before the counter.

@@ -13,6 +13,7 @@ from sismo.errors import MalformedLog, SourceError, UnrecognisedLog
 from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
 from sismo.sources.content import StreamContent, UnreadableLog, is_binary, open_content, sample_of
+from sismo.sources.messages import Messages, key_of_text, printed
 from sismo.sources.registry import plugins
 
 MIN_SCORE = 5
@@ -56,13 +57,17 @@ def _read_content(label: str, content: StreamContent) -> list[Table | Run]:
         raise UnreadableLog(label, "damaged compressed file: nothing in it could be read")
     if not sample.head:
         raise UnrecognisedLog(label, "the file is empty" if label != "-" else "nothing came in on standard input")
+    whole: Content = content
+    if key := key_of_text(sample):
+        text = "\n".join(part for line in sample.text.split("\n") for part in printed(line, key))
+        sample, whole = sample._replace(head=text.encode("utf-8", "surrogatepass"), text=text), Messages(content, key)
     chosen = best(sample)
     if chosen is None:
         reason = (
             "binary data of no known kind; give the log itself" if is_binary(sample.head) else "nothing in it looks like a training log"
         )
         raise UnrecognisedLog(label, reason)
-    return _with_notes(chosen.read(content), content)
+    return _with_notes(chosen.read(whole), content)
 
 
 def best(sample: Sample) -> Format | None:

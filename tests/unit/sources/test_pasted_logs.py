@@ -3,7 +3,9 @@
 # ruff: noqa: E501 - lines of logs are as long as they are
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -530,3 +532,47 @@ def test_characters_that_are_known_before_they_are_read(counted: str, start: flo
     evals = [f"step {step}: train loss {falling[step]:.4f}, val loss {falling[step] + 0.003:.4f}" for step in range(0, 600, 100)]
     text = "\n".join(row for at, row in enumerate(rows) for row in (([evals[at // 10]] if at % 10 == 0 else []) + [row]))
     assert (first_cause(read(tmp_path, text)) == "causal-mask-broken") is named
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda text: {"log": f"{text}\n", "stream": "stdout", "time": "2024-03-11T08:04:12.114231Z"},
+        lambda text: {"level": "info", "ts": 1710144252.114, "msg": text},
+        lambda text: {"severity": "INFO", "textPayload": text, "labels": {"rank": 0}},
+        lambda text: {"text": f"2024-03-11 08:04:12.114 | INFO | __main__:<module>:8 - {text}\n", "record": {"elapsed": {"seconds": 3.1}}},
+    ],
+    ids=["docker", "zap", "google cloud", "loguru"],
+)
+def test_a_log_that_was_wrapped_in_json_a_line_each_is_unwrapped(wrapped: Callable[[str], dict[str, object]], tmp_path: Path) -> None:
+    lines = ["loading data", *(f"step {step} loss {9.5 - step} lr 0.001" for step in range(9)), "a\rb", "RuntimeError: CUDA out of memory"]
+    run = read(tmp_path, "".join(json.dumps(wrapped(line)) + "\n" for line in lines))
+    assert points(run, "loss/train") == {step: 9.5 - step for step in range(9)}
+    assert run.events_of("crash")
+
+
+def test_a_row_with_a_message_beside_its_numbers_is_a_row(tmp_path: Path) -> None:
+    rows = [{"step": step, "loss": 9.5 - step, "message": f"loss is {step}"} for step in range(9)]
+    assert points(read(tmp_path, "".join(json.dumps(row) + "\n" for row in rows)), "loss/train") == {step: 9.5 - step for step in range(9)}
+
+
+@pytest.mark.parametrize("place", ["loss.c:12: warning: unused variable", "/src/loss.cpp:12 note: here", "epoch_loss.rs:12:5"])
+def test_a_place_in_a_file_is_no_loss(place: str, tmp_path: Path) -> None:
+    run = read(tmp_path, "".join(f"step {step} loss {9.5 - step}\n" for step in range(9)) + f"{place}\n" * 3)
+    assert points(run, "loss/train") == {step: 9.5 - step for step in range(9)}
+    with pytest.raises(UnrecognisedLog):
+        read(tmp_path, f"{place}\n" * 3)
+
+
+@pytest.mark.parametrize(
+    ("said", "size"),
+    [
+        ("Model: 12 layers, d_model 768, vocab_size=32000", 32000),
+        ("INFO GPT(n_layer=12) vocab_size: 320, 8 heads", 320),
+        ("Vocabulary size: 5000", None),
+    ],
+)
+def test_a_setting_that_is_told_in_passing_is_known_and_a_sentence_is_none(said: str, size: int | None, tmp_path: Path) -> None:
+    """Speech recognisers tell their vocabulary in words, and sum their losses over a sequence: those are not to be held against it."""
+    run = read(tmp_path, f"{said}\n" + "".join(f"step {step} loss {9.5 - step}\n" for step in range(9)))
+    assert run.header.vocab_size == size

@@ -117,6 +117,27 @@ def _runup_as_lr_rises(view: View) -> Observation:
     return found if climbing and high and grew else absent(LR)
 
 
+def _diverges_as_lr_rises(view: View) -> Observation:
+    """While the LR only rises the loss ends above where it began, and the norm at ten times what it was when the loss was lowest.
+
+    Ten times is the run-up of a gradient that explodes (the catalogue's ``exploding-gradients``).
+    """
+    loss, lr, norm, schedule = view.finite(LOSS_TRAIN), view.finite(LR), view.finite(GRAD_NORM_PRE), view.schedule()
+    for channel, series in ((LOSS_TRAIN, loss), (LR, lr), (GRAD_NORM_PRE, norm)):
+        if series is None or not len(series):
+            return unknown(channel)
+    if loss is None or lr is None or norm is None or schedule is None or not schedule.only_rises or schedule.constant or len(loss) < 20:
+        return absent(LOSS_TRAIN)
+    few = max(3, len(loss) // 20)
+    lowest = int(np.argmin(np.convolve(loss.values, np.full(few, 1 / few), "valid"))) + few // 2
+    step = int(loss.steps[lowest])
+    before, after = norm.values[norm.steps <= step][-few:], norm.values[-few:]
+    up = level(loss.values[-few:]) > level(loss.values[:few]) > 0
+    grown = before.size > 0 and level(after) > 10 * level(before) > 0
+    found = present(step, int(loss.steps[-1]), channel=LOSS_TRAIN, lowest=float(loss.values[lowest]), last=level(loss.values[-few:]))
+    return found if up and grown else absent(LOSS_TRAIN)
+
+
 def _lost_late_at_high_lr(view: View) -> Observation:
     """Lost before the first logged row, at an LR of 1 or more."""
     loss, lr = view.series(LOSS_TRAIN), view.finite(LR)
@@ -244,6 +265,7 @@ DETECTORS = (
     Detector("fp16-loss-nonfinite", (LOSS_TRAIN, "header.dtype"), _fp16_loss, "the loss of an fp16 run is not finite from step {start}", "no loss is lost in fp16", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
     Detector("loss-falls-to-the-end", (LOSS_TRAIN,), _falls_to_the_end, "the training loss still falls at the end of the log", "the training loss has stopped falling"),
     Detector("runup-as-lr-rises", (LOSS_TRAIN, LR), _runup_as_lr_rises, "the loss is lost at step {start} while the LR climbs, at {lr:.3g}", "the loss is not lost while the LR climbs"),
+    Detector("diverges-as-lr-rises", (LOSS_TRAIN, LR, GRAD_NORM_PRE), _diverges_as_lr_rises, "from step {start} on the loss goes from {lowest:.4g} to {last:.4g} and the gradient norm grows over tenfold, while the LR rises", "the loss does not diverge as the LR rises"),
     Detector("lost-late-at-lr-over-one", (LOSS_TRAIN, LR), _lost_late_at_high_lr, "by the first logged row, step {start}, the loss is lost, at an LR of {lr:.3g}", "the loss is not lost at such an LR"),
     Detector("val-explodes-as-lr-rises", (LOSS_VAL, LR, GRAD_NORM_PRE), _val_explodes_as_lr_rises, "the validation loss leaps with the gradient norm at step {start}, at an LR near its peak ({count} {count:time|times})", "the validation loss does not leap with the norm"),
     Detector("language-loss-near-zero", (LOSS_TRAIN, "epoch"), _language_near_zero, "a language model goes from {first:.3g} to {last:.3g} nats, under what text allows", "no language model with a loss near 0"),

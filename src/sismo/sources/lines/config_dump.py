@@ -14,6 +14,7 @@ _SETTING = re.compile(r"^[\s|-]*[\"']?(?:--)?([A-Za-z_][\w.]*)[\"']?\s*(?::|=)\s
 _SAID = (
     ("total_steps", "steps", re.compile(r"\btotal (?:train\w* |optimization )?steps\s*(?:[:=]|is)?\s*=?\s*([\d,]+)\b", re.IGNORECASE)),
     ("gradient_accumulation_steps", "accumulation", re.compile(r"\bgradient accumulation steps\s*[:=]\s*(\d+)", re.IGNORECASE)),
+    ("vocab_size", "vocab_size", re.compile(r"\bvocab_size\s*[:=]\s*(\d+)\b")),
     ("params_dtype", "torch.", re.compile(r"\busing (torch\.\w*float\d*\w*) for parameters", re.IGNORECASE)),
     ("mixed_precision", "mixed_", re.compile(r"\b(mixed_float16|mixed_bfloat16)\b")),
 )  # fmt: skip

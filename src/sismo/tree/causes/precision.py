@@ -78,7 +78,7 @@ CAUSES = (
         base=0.7,
         supports=(Weight("dtype-fp16", 0.15), Weight("loss-scale-constant", 0.05)),
         vetoes=("dtype-wide-range",),
-        explains=("fp16-overflow",),
+        explains=("fp16-overflow", "no-learning", "plateau"),
     ),
     Cause(
         id="loss-scale-startup",

@@ -107,7 +107,7 @@ CAUSES = (
         base=0.45,
         supports=(Weight("loss-rising", 0.25), Weight("warmup-longer-than-run", 0.3), Weight("warmup-overrun", 0.35)),
         raised_by=(("loss-rising", _W), ("warmup-longer-than-run", _W), ("warmup-overrun", _W)),
-        vetoes=("lr-upside-down", "lr-climbs-again", "lr-warms-up-in-stairs"),
+        vetoes=("lr-upside-down", "lr-climbs-again", "lr-warms-up-in-stairs", "diverges-as-lr-rises"),
         explains=("silent-divergence",),
     ),
     Cause(

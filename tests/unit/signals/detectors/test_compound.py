@@ -15,6 +15,7 @@ NAN = float("nan")
 STEP = np.arange(400)
 CALM, NORM = falling(400), level(400, 1.0, 0.1)
 RISES = np.concatenate([falling(200), np.linspace(2, 3, 200)])
+TURNS = np.concatenate([falling(200), np.linspace(2, 30, 200)])
 LOST = np.where(STEP < 300, CALM, NAN)
 UP = np.linspace(0, 1e-3, 400)
 GROWS = np.where((STEP >= 297) & (STEP < 300), 9.0, LOST)
@@ -34,6 +35,9 @@ TRIOS = {
     "fp16-loss-nonfinite": Trio(run(loss=LOST, dtype="fp16"), run(loss=LOST, dtype="bf16"), run(loss=LOST)),
     "loss-falls-to-the-end": Trio(run(loss=np.linspace(6, 1, 400)), run(loss=CALM), run(loss=CALM[:30])),
     "runup-as-lr-rises": Trio(run(loss=GROWS, lr=UP), run(loss=GROWS, lr=np.full(400, 1e-3)), run(loss=GROWS)),
+    "diverges-as-lr-rises": Trio(
+        run(loss=TURNS, lr=UP, norm=np.geomspace(0.1, 90, 400)), run(loss=TURNS, lr=UP, norm=NORM), run(loss=TURNS, lr=UP)
+    ),
     "lost-late-at-lr-over-one": Trio(
         run(loss=(LATE, np.full(40, NAN)), lr=(LATE, np.full(40, 20.0))),
         run(loss=(LATE, np.full(40, NAN)), lr=(LATE, np.full(40, 0.1))),
