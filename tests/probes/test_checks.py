@@ -330,6 +330,68 @@ def test_an_example_that_is_not_finite_carries_it() -> None:
     assert [one.place for one in carried(model, batch, loss_fn("conv-net")).outliers] == [1]
 
 
+def test_an_example_without_labels_carries_nothing_in_a_batch_that_has_some() -> None:
+    model, _ = loops.build(dropout=0.0)
+    rows = loops.batches(1, size=8)[0]
+
+    def loss(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        return nn.functional.cross_entropy(model(batch["rows"][:, :-1]).flatten(0, 1), batch["labels"].flatten())
+
+    labels = rows[:, 1:].clone()
+    labels[3] = -100
+    report = carried(model, {"rows": rows, "labels": labels}, loss).report()
+    assert (report.found, report.data["batch"]) == (False, "even")
+    assert "1 example has no loss: no label of 3 counts." in map(str, report.notes)
+    report = carried(model, {"rows": rows, "labels": torch.full_like(labels, -100)}, loss).report()
+    assert (report.found, report.open, "batch" in report.data) == (False, True, False)
+    assert "No example has a finite loss" in str(report.verdict)
+
+
+def test_a_loss_that_compares_examples_says_nothing_of_one() -> None:
+    torch.manual_seed(0)
+    model = nn.Linear(6, 4)
+
+    def contrastive(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        one, other = (nn.functional.normalize(model(batch[side]), dim=1) for side in ("one", "other"))
+        return nn.functional.cross_entropy(5 * one @ other.T, torch.arange(len(one)))
+
+    inputs = torch.randn(8, 6)
+    report = carried(model, {"one": inputs, "other": inputs + 0.1}, contrastive).report()
+    assert (report.found, report.open, "batch" in report.data) == (False, True, False)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+def test_means_sums_and_penalties_are_of_single_examples(reduction: str, penalty: float) -> None:
+    model, rule = taught()
+
+    def loss(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        return nn.functional.cross_entropy(model(batch["x"]), batch["labels"], reduction=reduction) + penalty
+
+    torch.manual_seed(1)
+    assert carried(model, asked(rule, 16), loss).report().data["batch"] == "even"
+
+
+def test_the_batch_that_comes_again_is_what_the_answer_begins_with_and_a_single_example_is_a_note() -> None:
+    model, _ = loops.build(dropout=0.0)
+    batch, other = loops.batches(2, size=8)
+    report = carried(model, batch, loops.loss_of, [other, batch]).report()
+    assert report.found
+    assert str(report.verdict).startswith("This batch was served a few steps ago")
+    other[0] = batch[0]
+    report = carried(model, batch, loops.loss_of, [other]).report()
+    assert not report.found
+    assert "1 of 8 examples was in a recent batch." in map(str, report.notes)
+
+
+def test_what_an_example_draws_is_what_the_others_draw() -> None:
+    def noisy(model: nn.Module, batch: Tensor) -> Tensor:
+        return (model(batch) * torch.randn(len(batch), 1).mul(3).exp()).square().mean()
+
+    torch.manual_seed(0)
+    assert not carried(nn.Linear(4, 4), torch.randn(16, 4).sign(), noisy).outliers
+
+
 def test_tokens_ngrams_and_duplicates() -> None:
     model, optimizer = loops.build()
     loops.train(model, optimizer, 2)

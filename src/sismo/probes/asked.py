@@ -37,7 +37,7 @@ def asks_for_next(
     it was (see ``untouched``). ``name`` is the path of the sequence among the arguments, the first one by default. With ``until`` only the
     positions before that one are looked at.
     """
-    with untouched(model):
+    with untouched(model, None, loss_fn):
         initialised(model)
         model.eval()
         try:

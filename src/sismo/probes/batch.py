@@ -35,6 +35,8 @@ _GAP, _MOST_OF_IT, _FEW = 3.0, 0.5, 4
 """Times the next one, and share of the loss of the batch, from which an example among easy ones carries it, at most one in ``_FEW``. Where
 it is over what the model had before training as well, that holds for 1 to 3 % of the batches of classifiers of clean labels, and for 98 %
 and more of those in which one label was put wrong (measured: 16 examples, 100 to 1,500 steps)."""
+_BESIDE = 0.5
+"""Share of the largest loss of an example by which that of the batch may lie beside all of them: penalties, and what is drawn anew."""
 _SHOWN = 12
 """Tokens of an example that are told."""
 
@@ -57,6 +59,7 @@ class Carried:
         examples: every example, in order. tokens, ngrams: those with the largest share of the gradient at the embedding, with that share.
         repeated: the n-gram that makes up most of the batch, and its share. rows: the tokens of every example.
         untrained: the loss of this batch in the same model before training; NaN where that cannot be had.
+        whole: the loss of the whole batch; NaN where it is not finite or was not looked at.
     """
 
     examples: tuple[Example, ...]
@@ -65,14 +68,32 @@ class Carried:
     repeated: tuple[tuple[int, ...], float] | None = None
     rows: tuple[tuple[int, ...], ...] = ()
     untrained: float = math.nan
+    whole: float = math.nan
+
+    @property
+    def unlabelled(self) -> tuple[Example, ...]:
+        """Examples without a loss of their own in a batch that has one: no label of theirs counts."""
+        return tuple(one for one in self.examples if math.isfinite(self.whole) and not math.isfinite(one.loss))
+
+    @property
+    def together(self) -> bool:
+        """Whether the loss compares examples with each other: that of the batch lies beside all of theirs, and beside their sum."""
+        losses = [one.loss for one in self.examples if math.isfinite(one.loss)]
+        if not losses or not math.isfinite(self.whole):
+            return False
+        bounds, margin = (*losses, sum(losses)), _BESIDE * max(map(abs, losses)) + _SMALLEST
+        return not min(bounds) - margin <= self.whole <= max(bounds) + margin
 
     @property
     def outliers(self) -> tuple[Example, ...]:
         """Examples whose loss or gradient is far over that of the others, or not finite; none where they are not fewer than the others."""
-        loss, norm = _bound([one.loss for one in self.examples]), _bound([one.norm for one in self.examples])
+        if self.together:
+            return ()
+        seen = [one for one in self.examples if one not in self.unlabelled]
+        loss, norm = _bound([one.loss for one in seen]), _bound([one.norm for one in seen])
         hard = self._hard()
-        far = tuple(one for one in self.examples if one in hard or not (one.loss <= loss and one.norm <= norm))
-        return far if 2 * len(far) < len(self.examples) else ()
+        far = tuple(one for one in seen if one in hard or not (one.loss <= loss and one.norm <= norm))
+        return far if 2 * len(far) < len(seen) else ()
 
     def _hard(self) -> tuple[Example, ...]:
         """The few examples that a model gets wrong as if it had not been trained, among others that it knows."""
@@ -100,14 +121,14 @@ class Carried:
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
         notes: list[Note] = []
-        if self.duplicates:
-            notes.append(
-                Note(
-                    "duplicates",
-                    "{count} of {total} examples {count:was|were} in a recent batch.",
-                    {"count": len(self.duplicates), "total": len(self.examples)},
-                )
-            )
+        before = Counter(one.seen_before for one in self.duplicates)
+        again = max(before.values(), default=0) >= _AGAIN * len(self.examples)
+        counts = {"count": len(self.duplicates), "total": len(self.examples)}
+        duplicates = Note("duplicates", "{count} of {total} examples {count:was|were} in a recent batch.", counts)
+        if self.unlabelled:
+            said = ", ".join(str(one.place) for one in self.unlabelled[:5])
+            numbers = {"count": len(self.unlabelled), "said": said}
+            notes.append(Note("no-loss", "{count} {count:example has|examples have} no loss: no label of {said} counts.", numbers))
         if self.tokens:
             said = ", ".join(f"{token} ({share:.0%})" for token, share in self.tokens)
             notes.append(Note("tokens", "Tokens with the largest share of the gradient: {said}.", {"said": said}))
@@ -123,7 +144,7 @@ class Carried:
                     {"gram": gram, "share": self.repeated[1]},
                 )
             )
-        carried = self.outliers
+        carried, lost = self.outliers, not any(math.isfinite(one.loss) for one in self.examples)
         if self.rows:
             for one in reversed(carried[:3]):
                 said = " ".join(map(str, self.rows[one.place][:_SHOWN])) + (" …" if len(self.rows[one.place]) > _SHOWN else "")
@@ -142,11 +163,30 @@ class Carried:
         if carried:
             numbers = {"count": len(carried), "total": len(self.examples), "places": ", ".join(str(one.place) for one in carried[:5])}
             verdict = Note("carried", "{count} of {total} examples {count:carries|carry} the batch: {places}.", numbers)
+        elif again:
+            verdict = Note(
+                "again", "This batch was served a few steps ago: {count} of its {total} examples were in a recent batch.", counts
+            )
+        elif lost:
+            verdict = Note(
+                "all-lost",
+                "No example has a finite loss, so that none carries the batch: no label counts, or the step is lost whatever it gets. "
+                "sismo probe nan says where.",
+            )
+        elif self.together:
+            verdict = Note(
+                "together",
+                "The loss compares examples with each other: {whole:.4g} for the batch, {low:.4g} to {high:.4g} for one by itself. Which "
+                "of them carries it cannot be told.",
+                {"whole": self.whole, "low": min(one.loss for one in self.examples), "high": max(one.loss for one in self.examples)},
+            )
         else:
             verdict = Note("even", "No example stands out from its batch.")
-        before = Counter(one.seen_before for one in self.duplicates)
-        again = max(before.values(), default=0) >= _AGAIN * len(self.examples)
-        data: dict[str, object] = {"batch": "carried" if carried else "even", "duplicates": "yes" if again else "no"}
+        if self.duplicates and verdict.code != "again":
+            notes.append(duplicates)
+        data: dict[str, object] = {"duplicates": "yes" if again else "no"}
+        if carried or not (self.together or lost):
+            data["batch"] = "carried" if carried else "even"
         if carried:
             data["examples"] = [one.place for one in carried]
         columns = (word("example"), word("loss"), word("gradient norm"), word("seen before"))
@@ -154,7 +194,8 @@ class Carried:
             (str(one.place), f"{one.loss:.4g}", f"{one.norm:.3g}", "" if one.seen_before is None else str(one.seen_before))
             for one in self.examples
         )
-        return ProbeReport("batch", bool(carried or self.duplicates), verdict, data, columns, rows, tuple(notes))
+        unknown = verdict.code in ("all-lost", "together")
+        return ProbeReport("batch", bool(carried or again), verdict, data, columns, rows, tuple(notes), open=unknown)
 
 
 def carried(model: nn.Module, batch: Any, loss_fn: LossFn, recent: Sequence[Any] = ()) -> Carried:
@@ -172,11 +213,11 @@ def carried(model: nn.Module, batch: Any, loss_fn: LossFn, recent: Sequence[Any]
         for at in range(size)
     ]
     known = [{_key(other, at) for at in range(len(_main(other)))} for other in recent]
-    with untouched(model) as loan:
-        model.eval()  # batch norm over a single example says nothing about the batch
+    with untouched(model, None, loss_fn) as loan:
         examples: list[Example] = []
         for at, single in enumerate(singles):
-            model.zero_grad()
+            loan.rewind()  # what is drawn is the same for each
+            model.eval()  # batch norm over a single example says nothing about the batch
             loss = step.loss_of(model, single, loss_fn)
             if finite(loss) and loss.requires_grad:
                 step.backward(loss)
@@ -184,16 +225,19 @@ def carried(model: nn.Module, batch: Any, loss_fn: LossFn, recent: Sequence[Any]
             examples.append(Example(at, float(loss.detach()), step.grad_norm(model) if finite(loss) else math.nan, before))
         loan.rewind()
         model.eval()
+        whole = float(step.loss_of(model, batch, loss_fn).detach())
+        loan.rewind()
+        model.eval()
         shares = _token_shares(model, batch, loss_fn)
         loan.rewind()
         untrained = _untrained(model, batch, loss_fn)
     if shares is None:
-        return Carried(tuple(examples), untrained=untrained)
+        return Carried(tuple(examples), untrained=untrained, whole=whole)
     tokens, weight = shares
     rows = tuple(map(tuple, tokens.tolist())) if len(tokens) == size else ()
     largest = () if weight is None else _largest(tokens, weight, 1)
     grams = () if weight is None else _largest(tokens, weight, _N)
-    return Carried(tuple(examples), largest, grams, _commonest(tokens), rows, untrained)
+    return Carried(tuple(examples), largest, grams, _commonest(tokens), rows, untrained, whole)
 
 
 def _untrained(model: nn.Module, batch: Any, loss_fn: LossFn) -> float:

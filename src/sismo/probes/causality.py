@@ -163,7 +163,7 @@ def causality(model: nn.Module, batch: Any, loss_fn: LossFn | None = None, *, ax
 
 
 def _along(model: nn.Module, batch: Any, loss_fn: LossFn | None, axis: int) -> Causality:
-    with untouched(model), _as_in_training():
+    with untouched(model, None, loss_fn), _as_in_training():
         model.eval()
         call, asked = _asked(model, batch, loss_fn, axis)
         awake(model)

@@ -217,7 +217,7 @@ def flow(model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer | N
     Without an optimizer, only what gets no gradient is known. Raises ``UsageError`` for a loss or a gradient that is not finite, and when
     the loop fails or takes no step.
     """
-    with untouched(model, optimizer) as loan:
+    with untouched(model, optimizer, loss_fn, loop) as loan:
         loss = step.loss_of(model, batch, loss_fn)
         step.backward(loss)
         norm = step.grad_norm(model)

@@ -124,7 +124,7 @@ def initialisation(model: nn.Module, batch: Any, loss_fn: LossFn) -> Initialisat
     Meant for a model before training; one that has trained may be far from its beginning for good reasons. Parameters that are zero
     throughout are given values first (see ``awake``). It is left as it was. Raises ``UsageError`` for activations that are NaN.
     """
-    with untouched(model) as loan:
+    with untouched(model, None, loss_fn) as loan:
         awake(model)
         own = _measured(model, batch, loss_fn)
         loan.rewind()

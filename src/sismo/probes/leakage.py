@@ -200,7 +200,7 @@ def labels(model: nn.Module, batch: Any, loss_fn: LossFn) -> Labels | None:
     following = float((target[:, :-1] == tokens[:, 1:])[ahead].float().mean()) if bool(ahead.any()) else 0.0
     other = tokens.clone()
     other[:, -1] = torch.where(tokens[:, -1] != tokens[:, 0], tokens[:, 0], tokens[:, tokens.shape[1] // 2])
-    with untouched(model):
+    with untouched(model, None, loss_fn):
         model.eval()
         losses = [
             float(step.loss_of(model, mapped(batch, lambda tensor, swap=swap: swap if tensor is tokens else tensor), loss_fn).detach())

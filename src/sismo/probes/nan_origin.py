@@ -41,7 +41,7 @@ def nan_origin(
 
     Raises ``UsageError`` when ``loss_fn`` fails or returns no loss.
     """
-    with untouched(model, optimizer) as loan:
+    with untouched(model, optimizer, loss_fn) as loan:
         return _Search(model, batch, loss_fn, optimizer, autocast, loss_scale, clip).run(loan)
 
 

@@ -270,7 +270,8 @@ class Replay:
             case Class.HARDWARE:
                 return Note(
                     "replay-hardware",
-                    "The same step twice gives two results: a kernel that is not deterministic, or a machine that computes wrong.",
+                    "The same step twice gives two results: a kernel that is not deterministic, a machine that computes wrong, or code "
+                    "that counts its calls or draws at random from outside of PyTorch, numpy and random.",
                 )
             case Class.PRECISION:
                 return Note("replay-precision", "In fp32 the same step is sound: it is the precision, not the structure.")

@@ -59,7 +59,7 @@ def replay(
     Raises ``UsageError`` when ``loss_fn`` fails on the step as it was, or returns no loss. A changed step that fails is one that could not
     be run.
     """
-    with untouched(model, optimizer) as loan:
+    with untouched(model, optimizer, loss_fn) as loan:
         stage = _Stage(loan, model, loss_fn, optimizer, autocast, loss_scale, clip)
         return replace(stage.play(batch, others, earlier, usual), initial=initial, recorded=recorded)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sismo.probes.generators import held
+
 _OWN = frozenset(nn.Module().__dict__)
 """What torch itself keeps in every module."""
 
@@ -21,18 +23,19 @@ _OWN = frozenset(nn.Module().__dict__)
 class Loan:
     """What a model, an optimizer and the random numbers were when they were lent."""
 
-    def __init__(self, model: nn.Module, optimizer: Optimizer | None = None) -> None:
+    def __init__(self, model: nn.Module, optimizer: Optimizer | None = None, around: Sequence[Any] = ()) -> None:
         self._modules = [(module, dict(module.__dict__)) for module in model.modules()]
         kept = [value for _, plain in self._modules for name, value in plain.items() if name not in _OWN]
         self._holders = [(holder, copy.copy(holder)) for holder in kept if isinstance(holder, (list, deque, dict, set))]
         tables = [module.__dict__[name] for module, _ in self._modules for name in ("_parameters", "_buffers")]
         self._tables = [(table, dict(table)) for table in tables]
-        held = [tensor for _, table in self._tables for tensor in table.values()]
-        held += [tensor for tensor in kept if isinstance(tensor, Tensor)]
-        self._tensors = [_Copy(tensor) for tensor in {id(tensor): tensor for tensor in held if tensor is not None}.values()]
+        tensors = [tensor for _, table in self._tables for tensor in table.values()]
+        tensors += [tensor for tensor in kept if isinstance(tensor, Tensor)]
+        self._tensors = [_Copy(tensor) for tensor in {id(tensor): tensor for tensor in tensors if tensor is not None}.values()]
         self._gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
         self._optimizer = _OptimizerCopy(optimizer) if optimizer is not None else None
         self._random = random_state()
+        self._generators = held(around, model)
 
     def rewind(self) -> None:
         """Puts everything back but the gradients, which are none during an experiment."""
@@ -49,6 +52,8 @@ class Loan:
         if self._optimizer is not None:
             self._optimizer.restore()
         set_random_state(self._random)
+        for restore in self._generators:
+            restore()
 
     def give_back(self) -> None:
         """Puts everything back, gradients too."""
@@ -58,13 +63,14 @@ class Loan:
 
 
 @contextmanager
-def untouched(model: nn.Module, optimizer: Optimizer | None = None) -> Iterator[Loan]:
+def untouched(model: nn.Module, optimizer: Optimizer | None = None, *around: Any) -> Iterator[Loan]:
     """Lends a model and its optimizer: inside, gradients are on and none are there; afterwards all is as it was.
 
     What is put back: parameters, buffers, gradients, attributes of modules, optimizer state and settings, and the random numbers of
-    Python, numpy and torch. What lies deeper than a list or a mapping in a plain attribute is not.
+    Python, numpy and torch, with the generators that the model or the functions ``around`` it hold. What lies deeper than a list or a
+    mapping in a plain attribute is not, nor what a function counts.
     """
-    loan = Loan(model, optimizer)
+    loan = Loan(model, optimizer, around)
     try:
         loan.rewind()
         with torch.enable_grad():

@@ -24,7 +24,7 @@ def run(case: Case) -> ProbeReport:
     if isinstance(places, list) and len(ids) == len(found.rows):
         said = ", ".join(ids[place] for place in places[:5])
         found = found._replace(notes=(Note("ids", "Their ids: {said}.", {"said": said}), *found.notes), data={**found.data, "ids": said})
-    if found.data["batch"] == "even" and not case.has_batch:
+    if found.data.get("batch") == "even" and not case.has_batch:
         verdict = Note("even-other", "No example stands out from another batch: that of step {step} was not kept.", {"step": case.step})
         found = found._replace(verdict=verdict, data={key: value for key, value in found.data.items() if key != "batch"}, open=True)
     return case.remarked(found)
