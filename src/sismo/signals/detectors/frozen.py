@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
@@ -85,29 +87,23 @@ def _rewards_differ(view: View) -> bool | None:
 _SPREADS = ("metric/reward_std", "metric/train/reward_std", "metric/reward/std")
 
 
-def _no_advantage(view: View) -> Observation:
-    """Every answer of a group gets the same reward, on every row, and so the gradient is exactly 0."""
-    if (answer := _gradient(view)) is not None:
-        return answer
-    differ = _rewards_differ(view)
-    if differ is None:
-        return unknown("the spread of the rewards in a group")
-    return absent(GRAD_NORM_PRE) if differ else present(0, channel=GRAD_NORM_PRE, rows=view.rows(GRAD_NORM_PRE))
+def _without_gradient(*, differ: bool) -> Callable[[View], Observation]:
+    """The gradient is exactly 0 on every row: as it has to be where every answer of a group gets the same reward, or though they differ."""
 
+    def look(view: View) -> Observation:
+        if (answer := _gradient(view)) is not None:
+            return answer
+        seen = _rewards_differ(view)
+        if seen is None:
+            return unknown("the spread of the rewards in a group")
+        return present(0, channel=GRAD_NORM_PRE, rows=view.rows(GRAD_NORM_PRE)) if seen is differ else absent(GRAD_NORM_PRE)
 
-def _reaches_nothing(view: View) -> Observation:
-    """Rewards differ, so there is an advantage, and yet the gradient is exactly 0 on every row."""
-    if (answer := _gradient(view)) is not None:
-        return answer
-    differ = _rewards_differ(view)
-    if differ is None:
-        return unknown("the spread of the rewards in a group")
-    return present(0, channel=GRAD_NORM_PRE, rows=view.rows(GRAD_NORM_PRE)) if differ else absent(GRAD_NORM_PRE)
+    return look
 
 
 DETECTORS = (
     Detector("loss-freezes", (LOSS_TRAIN,), _freezes, "from step {start} on the loss is {value:.6g} on every row ({rows} of them), to the last digit, where it moved from row to row before: the output no longer depends on the batch", "the loss does not freeze at one number", live=True),
     Detector("losses-come-again", (LOSS_TRAIN,), _come_again, "{rows} rows have {count} different losses, which come again to the last digit from the first half of the log to the second: the same batches, and the same weights", "no losses come again to the last digit"),
-    Detector("rewards-all-equal", (GRAD_NORM_PRE, "metric"), _no_advantage, "all answers of a group get the same reward and the gradient is exactly 0, on all {rows} rows", "rewards differ within a group, or there is a gradient", "log the spread of the rewards in a group"),
-    Detector("gradient-zero-though-rewards-differ", (GRAD_NORM_PRE, "metric"), _reaches_nothing, "the gradient is exactly 0 on all {rows} rows although the rewards of a group differ", "there is a gradient, or no reward differs", "log the spread of the rewards in a group"),
+    Detector("rewards-all-equal", (GRAD_NORM_PRE, "metric"), _without_gradient(differ=False), "all answers of a group get the same reward and the gradient is exactly 0, on all {rows} rows", "rewards differ within a group, or there is a gradient", "log the spread of the rewards in a group"),
+    Detector("gradient-zero-though-rewards-differ", (GRAD_NORM_PRE, "metric"), _without_gradient(differ=True), "the gradient is exactly 0 on all {rows} rows although the rewards of a group differ", "there is a gradient, or no reward differs", "log the spread of the rewards in a group"),
 )  # fmt: skip
