@@ -8,12 +8,16 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.signals.levels import after, before, level
+from sismo.signals.rolling import TINY
+from sismo.signals.spikes import Spike
 from sismo.signals.standing import interval_of, judged, norm_at
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; measured: a realistic tail batch gives 3.1 to 3.8, healthy at most 2.4", "Gradient norm at a spike over its moving mean.")  # fmt: skip
 _LR_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "measured: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")  # fmt: skip
+_BESIDE, _GAP = 10, 1.25
+"""Rows around an evaluation that its loss is held against; growth of their ratio from which on they have parted."""
 _PROMPT, _AS_MUCH = 20, 0.8
 """Rows after a jump within which an evaluation tells of the model that made it; share of the rise of the loss that is as much."""
 
@@ -47,8 +51,13 @@ def _lr_at(view: View) -> Observation:
 
 
 def _val_unmoved(view: View) -> Observation:
-    """After a jump that stays, or heals late, the evaluations are not above the last one before it: other data, not a worse model."""
-    return _val_at(view, lambda earlier, later: float(later.max()) <= 1.02 * earlier)
+    """After a jump that stays, or heals late, the evaluations are not above the last one before it: other data, not a worse model.
+
+    Nor is the last of them: labels that get worse and worse spoil the model after the training loss.
+    """
+    val = view.finite(LOSS_VAL)
+    last = level(val.values[-3:]) if val is not None else 0.0
+    return _val_at(view, lambda earlier, later: float(later.max()) <= 1.02 * earlier and last <= 1.1 * earlier)
 
 
 def _val_jumps(view: View) -> Observation:
@@ -65,13 +74,34 @@ def _val_jumps(view: View) -> Observation:
     return found if soon or after(val, start, 1)[0] - before(val, start, 1)[0] >= _AS_MUCH * climbed else unknown(LOSS_VAL)
 
 
-def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observation:
-    """The last evaluation before a jump that stays against the next two."""
-    spike = judged(view)
+def _gap_opens(view: View) -> Observation:
+    """After a jump that stays, the training loss is further over the validation loss than before, at the next two evaluations both.
+
+    A worse model is worse on both alike; a gap says that what is trained on is another thing.
+    """
+    spike = _judged_that_stays(view)
     if isinstance(spike, Observation):
         return spike
-    if spike.recovered:
-        return absent(LOSS_VAL)
+    loss, val = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL)
+    if loss is None or val is None:
+        return unknown(LOSS_VAL)
+    jump, later = (int(np.searchsorted(val.steps, step)) for step in (spike.start, spike.start + _BESIDE * loss.interval))
+    places = [*range(max(0, jump - 3), jump), later, later + 1]
+    if jump < 1 or len(val) < later + 2:
+        return unknown(LOSS_VAL)
+    rows = np.searchsorted(loss.steps, val.steps[places])
+    train = np.array([level(loss.values[max(0, row - _BESIDE // 2) : row + _BESIDE // 2]) for row in rows])
+    ratios = train / np.maximum(val.values[places], TINY)
+    usual, first, second = level(ratios[:-2]), float(ratios[-2]), float(ratios[-1])
+    found = present(spike.start, channel=LOSS_TRAIN, train=float(train[-2]), val=float(val.values[later]), usual=usual, ratio=first)
+    return found if min(first, second) > _GAP * max(usual, 1.0) else absent(LOSS_TRAIN)
+
+
+def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observation:
+    """The last evaluation before a jump that stays against the next two."""
+    spike = _judged_that_stays(view)
+    if isinstance(spike, Observation):
+        return spike
     val = view.finite(LOSS_VAL)
     if val is None:
         return unknown(LOSS_VAL)
@@ -82,11 +112,18 @@ def _val_at(view: View, fits: Callable[[float, np.ndarray], bool]) -> Observatio
     return found if fits(float(earlier[-1]), later) else absent(LOSS_VAL)
 
 
+def _judged_that_stays(view: View) -> Spike | Observation:
+    """The spike that matters most, or that there is none that stays."""
+    spike = judged(view)
+    return absent(LOSS_VAL) if not isinstance(spike, Observation) and spike.recovered else spike
+
+
 _READS = (LOSS_TRAIN,)
 DETECTORS = (
     Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
     Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
     Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
     Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "the validation loss rises with it, or there is no spike"),
+    Detector("gap-opens-with-jump", (*_READS, LOSS_VAL), _gap_opens, "at the next evaluation the training loss is {train:.4g} and the validation loss {val:.4g}, {ratio:.2f}× where it was {usual:.2f}×: a worse model would be worse on both alike", "the training loss does not part from the validation loss with a jump"),
     Detector("val-jumps-with-spike", (*_READS, LOSS_VAL), _val_jumps, "the validation loss rises with it ({first:.4g}, then {last:.4g})", "the validation loss does not rise with it, or there is no spike"),
 )  # fmt: skip

@@ -48,6 +48,11 @@ TRIOS = {
         run(loss=STAYS, val=(EVALS, np.linspace(2.0, 1.5, EVALS.size))),
         run(loss=STAYS),
     ),
+    "gap-opens-with-jump": Trio(
+        run(loss=STAYS, val=(EVALS, np.where(EVALS < 400, 2.0, 2.3))),
+        run(loss=STAYS, val=(EVALS, np.where(EVALS < 400, 2.0, 4.0))),
+        run(loss=STAYS),
+    ),
     "spikes-grow-with-lr": Trio(run(loss=WITH_LR, lr=WARMS), run(loss=MORE_AND_MORE, lr=WARMS), run(loss=WITH_LR)),
     "spikes-at-one-distance": Trio(run(loss=RENEWED), run(loss=MORE_AND_MORE), SHORT),
     "jump-after-spikes": Trio(run(loss=np.where(np.arange(600) < 400, WITH_LR, CALM + 4.0)), run(loss=STAYS), SHORT),
@@ -179,6 +184,28 @@ def with_each(values: np.ndarray, places: np.ndarray, height: float) -> np.ndarr
 def test_an_adversarial_loss_that_moves_to_another_level_is_no_corruption() -> None:
     assert "optimizer-state-corrupted" in names(run(loss=STAYS))
     assert alarms(run(loss=STAYS, objective="gan")) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_training_loss_that_parts_from_the_validation_loss_is_the_data_and_one_that_does_not_is_open(seed: int) -> None:
+    """Wrong labels: the validation loss follows as the model unlearns. Thrown weights: both losses are thrown, and fall together."""
+    gone, thrown = np.maximum(0, np.arange(600) - 400), np.where(np.arange(600) < 400, falling(600, seed=seed), 0.0)
+    wrong, bad = thrown + (gone > 0) * (6.0 - 2.0 * (1 - np.exp(-gone / 60))), thrown + (gone > 0) * (2.5 + 6 * np.exp(-gone / 10))
+    norm = np.where(np.arange(600) < 400, NORM, 4 * NORM)
+    follows, along = (
+        2.0 + 1.8 * (1 - np.exp(-np.maximum(0, EVALS - 400) / 80)),
+        np.where(EVALS < 400, 2.0, np.interp(EVALS, np.arange(600), bad)),
+    )
+    assert first(run(loss=wrong, lr=LR, norm=norm, val=(EVALS, follows))) == "labels-corrupted"
+    assert first(run(loss=bad, lr=LR, norm=norm, val=(EVALS, along))) == "optimizer-state-corrupted"
+
+
+def test_a_validation_loss_that_rises_later_is_moved_after_all() -> None:
+    """Labels that get worse and worse: the training loss climbs at once, the model is spoilt by it later on."""
+    still, later = np.linspace(2.0, 1.5, EVALS.size), np.where(EVALS < 460, 2.0, 2.0 + (EVALS - 460) / 100)
+    assert state(run(loss=STAYS, val=(EVALS, still)), "val-unmoved-by-spike") is State.PRESENT
+    assert state(run(loss=STAYS, val=(EVALS, later)), "val-unmoved-by-spike") is State.ABSENT
+    assert alarms(run(loss=STAYS, lr=LR, val=(EVALS, later))) != []
 
 
 def test_a_jump_that_stays_is_an_open_pair_until_the_validation_loss_or_the_norm_tells() -> None:
