@@ -576,3 +576,17 @@ def test_a_setting_that_is_told_in_passing_is_known_and_a_sentence_is_none(said:
     """Speech recognisers tell their vocabulary in words, and sum their losses over a sequence: those are not to be held against it."""
     run = read(tmp_path, f"{said}\n" + "".join(f"step {step} loss {9.5 - step}\n" for step in range(9)))
     assert run.header.vocab_size == size
+
+
+@pytest.mark.parametrize(
+    ("function", "cause"),
+    [
+        ("LogBackward0", "log-of-zero"),
+        ("SqrtBackward0", "sqrt-at-zero"),
+        ("DivBackward0", "zero-over-zero"),
+    ],
+)
+def test_what_anomaly_detection_found_is_the_cause_though_no_row_is_lost(function: str, cause: str, tmp_path: Path) -> None:
+    rows = "".join(f"it {step} loss {1 + 1 / (1 + step / 9):.4f}\n" for step in range(40))
+    end = f"Traceback (most recent call last):\n    loss.backward()\nRuntimeError: Function '{function}' returned nan values in its 0th output.\n"
+    assert first_cause(read(tmp_path, rows + end)) == cause
