@@ -220,3 +220,17 @@ def test_what_is_usual_is_told_as_far_as_it_is_known() -> None:
         ]
         assert any(said in note for note in notes)
         assert not any("nan" in note.lower() for note in notes)
+
+
+def test_a_sound_step_alone_is_not_said_to_be_usual() -> None:
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    batch = torch.ones(3, 2)
+
+    def loss(model: torch.nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        return (model(batch) - 1).square().mean() + 1.0
+
+    alone = replay(model, batch, loss, optimizer).report()
+    assert (alone.found, alone.open, alone.verdict.code) == (False, True, "replay-alone")
+    known = replay(model, batch, loss, optimizer, others=[batch]).report()
+    assert (known.found, known.open, known.verdict.code) == (False, False, "replay-sound")

@@ -96,6 +96,15 @@ def test_a_loss_function_that_fails_stops_neither_training_nor_recording(tmp_pat
     assert math.isnan(float(losses[-1]))
 
 
+def test_a_step_that_is_finite_when_it_is_tried_again_was_another_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The loop loses its loss, and the loss function that was given does not: nothing is said of where, nor that all was finite."""
+    train(tmp_path / "run", loss_fn=loops.loss_of)
+    (found,) = results(tmp_path / "run")
+    assert dict(found.data) == {"probe": "nan", "inputs": "finite"}
+    assert "in the run it was lost" in caplog.text
+    assert "Every number of this step is finite" not in caplog.text
+
+
 @pytest.mark.parametrize("spike", [60, 66])
 def test_the_batch_of_a_spike_is_kept_wherever_the_look_falls(tmp_path: Path, spike: int) -> None:
     model, optimizer = loops.build()

@@ -51,7 +51,9 @@ def read(path: str | Path) -> Any:
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise UsageError(f"{path} is refused: {_reason(error)}; save tensors and plain values only, or as safetensors") from None
-    except (OSError, RuntimeError, ValueError, KeyError, EOFError) as error:
+    except KeyError:
+        raise UsageError(f"{path} is no checkpoint of torch.save or safetensors: it does not begin as one") from None
+    except (OSError, RuntimeError, ValueError, EOFError) as error:
         raise UsageError(f"{path} is no checkpoint of torch.save or safetensors: {_first_line(error)}") from None
 
 

@@ -221,16 +221,16 @@ class Replay:
 
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
-        data: dict[str, object] = {
-            "replay": "parted" if self._parted else "agrees" if self.repeats else "differs",
-            "class": self.fault.value if self.fault else "none",
-        }
+        data: dict[str, object] = {"replay": "parted" if self._parted else "agrees" if self.repeats else "differs"}
+        data["class"] = self.fault.value if self.fault else "none"
         if self.reproduced and self.repeats and self.finite and self._ran(FP32):
             data["fp32"] = "clean" if self._sound(FP32) else "fails"
         columns = (word("replay"), word("loss"), word("gradient norm"), word("loss after it"), word("outcome"), word("what it says"))
         rows = tuple(self._row(outcome) for outcome in self.outcomes.values())
         notes = () if math.isnan(self.usual.loss) else (self._usual(),)
-        return ProbeReport("replay", self.fault is not None or self.reproduced, self._verdict(), data, columns, rows, notes)
+        verdict = self._verdict()
+        found = self.fault is not None or self.reproduced
+        return ProbeReport("replay", found, verdict, data, columns, rows, notes, open=verdict.code == "replay-alone")
 
     def _usual(self) -> Note:
         """What is usual, as far as it is known."""
@@ -303,6 +303,12 @@ class Replay:
                 )
             case Class.STRUCTURE:
                 return Note("replay-structure", "Other batches, other states and fp32 do not help: it is the model or the loss itself.")
+            case None if not self.reproduced and math.isnan(self.usual.loss):
+                return Note(
+                    "replay-alone",
+                    "The step is finite from this state, and its update does no harm. Whether its loss is the usual one is not known: "
+                    "give a run, or other batches.",
+                )
             case None if not self.reproduced:
                 return Note("replay-sound", "The step is sound from this state: nothing is wrong with this state and this batch.")
             case None:

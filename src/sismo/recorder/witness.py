@@ -18,7 +18,9 @@ from sismo.recorder.local import local
 from sismo.recorder.scene import Scene
 from sismo.recorder.shield import Shield, log
 from sismo.recorder.watch import EVERY
+from sismo.records.probing import ProbeReport
 from sismo.records.schema import BATCHES
+from sismo.records.types import Note
 
 _KEPT = 4
 """Batches that are written down: the suspected one, and some to compare with."""
@@ -85,11 +87,21 @@ class Witness:
             # The user's loss function failed: training goes on, and so does recording.
             log.warning("the NaN probe could not be run: %s", error)
             return
-        report = found.report()
+        report = found.report() if found.found else _not_again(found.report())
         self.verdict = str(report.verdict)
         log.warning("step %d: %s", step, self.verdict)
         self._happened(step, "probe", {"probe": report.probe, **report.data})
         self.save(step)
+
+
+def _not_again(report: ProbeReport) -> ProbeReport:
+    """What a sound step says that was lost a moment ago: nothing of where, as it was another one."""
+    note = Note(
+        "not-at-once",
+        "Every number is finite when the step is tried again at once, and in the run it was lost: the loop does to the batch, the loss or "
+        "the gradients what loss_fn does not, or draws other random numbers.",
+    )
+    return report._replace(verdict=note, data={key: value for key, value in report.data.items() if key == "inputs"}, open=True)
 
 
 def _all_finite(gradients: list[Tensor]) -> bool:
