@@ -8,6 +8,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.signals.levels import before, level
+from sismo.signals.rolling import medians
 from sismo.signals.spikes import Spike
 from sismo.signals.types import Observation, absent, present, unknown
 from sismo.signals.view import View
@@ -95,10 +96,10 @@ def back_late(view: View, spike: Spike) -> int | None:
         return None
     later = loss.values[loss.steps > spike.peak_step]
     steps = loss.steps[loss.steps > spike.peak_step]
-    for at in range(later.size - 4):
-        if level(later[at : at + 5]) <= spike.before + spike.scale:
-            return int(steps[at])
-    return None
+    if later.size < 5:
+        return None
+    down = np.flatnonzero(medians(np.lib.stride_tricks.sliding_window_view(later, 5)) <= spike.before + spike.scale)
+    return int(steps[down[0]]) if down.size else None
 
 
 def norm_at(view: View) -> Observation:
