@@ -232,15 +232,14 @@ def _loss_follows(view: View, schedule: Schedule) -> Observation:
         return unknown(LOSS_TRAIN)
     earlier = before(loss, step, 30) if jump is not None else loss.values[:1]
     later = after(loss, step, 60) if jump is not None else loss.values[1:20]
-    bad = view.nonfinite(LOSS_TRAIN)
-    if any(span.start >= step for span in bad):
+    if any(span.start >= step for span in view.nonfinite(LOSS_TRAIN)):
         return present(step, channel=LOSS_TRAIN, before=level(earlier), after=float("nan"))
     if not earlier.size or later.size < 2:
         return unknown("the loss around step {at}", at=step)
     width = max(1, later.size // 4)
     top = float(np.convolve(later, np.ones(width) / width, mode="valid").max())
-    rough = max(noise(before(loss, step, 100)), 0.005 * abs(level(earlier)))
     base = level(earlier)
+    rough = max(noise(before(loss, step, 100)), 0.005 * abs(base))
     return present(step, channel=LOSS_TRAIN, before=base, after=top) if top > base + 3 * rough else absent(LOSS_TRAIN)
 
 
@@ -253,8 +252,7 @@ def _rises_late(view: View, schedule: Schedule) -> Observation:
 
 def _rises_with_loss(view: View, schedule: Schedule) -> Observation:
     """S4.Q2: whether the LR is higher at the end of the window in which the loss rises than at its start."""
-    trend = view.trend(LOSS_TRAIN)
-    lr = view.finite(LR)
+    trend, lr = view.trend(LOSS_TRAIN), view.finite(LR)
     if trend is None or lr is None or not len(lr):
         return unknown("200 steps of loss and LR")
     inside = lr.values[(lr.steps >= trend.start) & (lr.steps <= trend.end)]
