@@ -13,6 +13,7 @@ TOKENS = ("mfu", "token")
 _LARGE_VOCABULARY = 200
 LARGEST_ENTROPY = 14.0
 """ln of a vocabulary of 1.2 million: no uniform guess over tokens costs more."""
+_FIRST_FALL = 1.0
 _FIRST_LOSS = (6.9, LARGEST_ENTROPY)
 """From ln of 1,000 on: a first loss between them is a uniform guess over tokens."""
 
@@ -36,4 +37,7 @@ def language_sign(view: View) -> str:
     loss = view.finite(LOSS_TRAIN)
     low, high = _FIRST_LOSS
     starts = loss is not None and len(loss) > 0 and low < float(loss.values[0]) < high and not view.family("loss_term")
+    # One step takes a fresh model of language a few tenths of a nat from its guess; what falls faster was no guess.
+    if starts and loss is not None and len(loss) > 1 and int(loss.steps[1]) - int(loss.steps[0]) == 1:
+        starts = float(loss.values[1]) > float(loss.values[0]) - _FIRST_FALL
     return "first loss" if starts and not without_vocabulary(view) else ""

@@ -7,6 +7,7 @@ observations: the statistics take their input in chunks of any size, and a row i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 
 from sismo.records.channels import LOSS_SCALE, LR
 from sismo.records.numeric import median
-from sismo.records.types import Event, Header, Note, Run, Series, Steps, Values
+from sismo.records.objective import objective
+from sismo.records.types import RECORDED, Event, Header, Note, Run, Series, Steps, Values
 from sismo.signals import scale as scales
 from sismo.signals import schedule as schedules
 from sismo.signals.levels import finite
@@ -24,6 +26,7 @@ from sismo.signals.schedule import Schedule
 from sismo.signals.spikes import Spike, SpikeRule, SpikeTracker
 from sismo.signals.trend import Trend, recent_trend
 
+_WORD = re.compile(r"[a-z]+")
 _LEAST_RECOVER_ROWS = 10
 """Rows that a spike is given to come back, however sparse the log: fewer could not tell a recovery from noise."""
 _LEAST_REBASELINE_ROWS = 25
@@ -143,6 +146,15 @@ class View:
     def header(self) -> Header:
         """What is known of the run besides its numbers."""
         return self._header
+
+    @property
+    def objective(self) -> str | None:
+        """``rl`` or ``gan`` where the keys of a log, or the terms that a recorder was given, show such an objective."""
+        if self._header.objective is not None or self._header.source != RECORDED:
+            return self._header.objective
+        return objective(
+            [frozenset({*_WORD.findall(series.channel.partition("/")[2].lower()), "loss"}) for series in self.family("loss_term")]
+        )
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sismo.errors import UsageError
 from sismo.records.channels import FAMILIES, is_channel
+from sismo.records.objective import objective
 from sismo.records.types import Note
 from sismo.sources.keys import PERPLEXITY, SMOOTHED, Meaning, meaning, tokens
 
@@ -75,7 +76,7 @@ def name_channels(counts: Mapping[str, int], mapping: Mapping[str, str]) -> Nami
             naming.channels[key] = channel
             taken.add(channel)
         meanings.pop(key, None)
-    naming.objective = _objective(meanings)
+    naming.objective = objective([frozenset(tokens(key)) for key in meanings])
     bare_are_terms = naming.objective != "rl"
     by_role: dict[str, list[str]] = {}
     for key, what in meanings.items():
@@ -96,24 +97,6 @@ def name_channels(counts: Mapping[str, int], mapping: Mapping[str, str]) -> Nami
     for key in by_role.get("weak", ()):
         named.give(key, f"metric/{key}")
     return naming
-
-
-def _objective(meanings: Mapping[str, Meaning]) -> str | None:
-    words = [frozenset(tokens(key)) for key in meanings]
-    everything = frozenset().union(*words) if words else frozenset[str]()
-    if "chosen" not in everything and (
-        everything & {"reward", "rewards", "rew", "advantages", "completions", "episode", "episodes", "exploration", "timesteps"}
-        or any(_has_losses(words, *pair) for pair in (("policy", "value"), ("action", "value"), ("actor", "critic")))
-    ):
-        return "rl"
-    for first, second in (("g", "d"), ("gen", "disc"), ("generator", "discriminator")):
-        if _has_losses(words, first, second):
-            return "gan"
-    return None
-
-
-def _has_losses(words: Sequence[frozenset[str]], first: str, second: str) -> bool:
-    return all(any(one in has and "loss" in has for has in words) for one in (first, second))
 
 
 def _bare_terms_need_company(by_role: dict[str, list[str]], meanings: Mapping[str, Meaning]) -> None:

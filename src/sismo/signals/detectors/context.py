@@ -47,19 +47,19 @@ def _explodes(view: View) -> bool:
 
 
 def _rl(view: View) -> Observation:
-    return present(objective="rl") if view.header.objective == "rl" and not _explodes(view) else absent()
+    return present(objective="rl") if view.objective == "rl" and not _explodes(view) else absent()
 
 
 def _gan(view: View) -> Observation:
-    return present(objective="gan") if view.header.objective == "gan" and not _explodes(view) else absent()
+    return present(objective="gan") if view.objective == "gan" and not _explodes(view) else absent()
 
 
 def _by_design(view: View) -> Observation:
     """A loss that may rise, be negative or sit at zero: reinforcement and adversarial objectives, or a loss below zero."""
     if _explodes(view):
         return absent(LOSS_TRAIN)
-    if view.header.objective in ("rl", "gan"):
-        return present(why=view.header.objective)
+    if view.objective in ("rl", "gan"):
+        return present(why=view.objective)
     loss = view.finite(LOSS_TRAIN)
     if loss is None or not len(loss):
         return unknown(LOSS_TRAIN)

@@ -41,7 +41,7 @@ def _freezes(view: View) -> Observation:
     lr = view.finite(LR)
     stopped = lr is not None and not bool(np.any(lr.values[lr.steps >= int(loss.steps[start])]))
     found = present(int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, value=last, rows=values.size - start)
-    return found if restless and not stopped and view.header.objective is None else absent(LOSS_TRAIN)
+    return found if restless and not stopped and view.objective is None else absent(LOSS_TRAIN)
 
 
 def _come_again(view: View) -> Observation:
@@ -54,7 +54,7 @@ def _come_again(view: View) -> Observation:
         return unknown(LOSS_TRAIN)
     values = distinct(loss.values)
     half = len(loss) // 2
-    if view.header.objective is not None or not 2 < values.size <= len(loss) / 4 or _on_a_grid(values):
+    if view.objective is not None or not 2 < values.size <= len(loss) / 4 or _on_a_grid(values):
         return absent(LOSS_TRAIN)
     unit = 10.0 ** -max(decimals(value) for value in values.tolist())
     by_chance = float(np.ptp(values)) < _CELLS * values.size * unit
@@ -75,7 +75,7 @@ def _gradient(view: View) -> Observation | None:
     norm = view.finite(GRAD_NORM_PRE)
     if norm is None or len(norm) < _FEW:
         return unknown(GRAD_NORM_PRE)
-    return absent(GRAD_NORM_PRE) if view.header.objective != "rl" or bool(np.any(norm.values)) else None
+    return absent(GRAD_NORM_PRE) if view.objective != "rl" or bool(np.any(norm.values)) else None
 
 
 def _rewards_differ(view: View) -> bool | None:

@@ -200,7 +200,7 @@ def _train_over_val(view: View) -> Observation:
     pairs = _pairs(view)
     if len(pairs) < 2:
         return unknown(LOSS_VAL)
-    if view.header.objective is not None or view.family("loss_term") or names(view, *_TOP_ONE):
+    if view.objective is not None or view.family("loss_term") or names(view, *_TOP_ONE):
         return absent(LOSS_VAL)
     ratios = np.array([train / val for _, train, val in pairs if val > 0])
     if ratios.size < 2 or float(ratios.min()) < view.limit("train-over-val") or level(np.array([val for _, _, val in pairs])) > 20:
@@ -267,7 +267,7 @@ def _near_zero(view: View) -> Observation:
     if loss is None or len(loss) < 5:
         return unknown(LOSS_TRAIN)
     first, last = float(np.max(loss.values[: max(1, len(loss) // 50)])), end_level(loss)
-    if view.header.objective is not None or view.family("loss_term") or last < 0:
+    if view.objective is not None or view.family("loss_term") or last < 0:
         return absent(LOSS_TRAIN)
     below = np.nonzero(loss.values < 0.1)[0]
     small = first >= 0.5 and last < 0.1 and last < 0.1 * first and below.size

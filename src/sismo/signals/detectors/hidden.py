@@ -162,7 +162,7 @@ def _skipped_throughout(view: View) -> Observation:
     if loss is None or len(loss) < 20 or norm is None or len(norm) < 20:
         return unknown(GRAD_NORM_PRE if norm is None else LOSS_TRAIN)
     lost = ~np.isfinite(norm.values)
-    whole = len(loss) == view.rows(LOSS_TRAIN) and not view.header.objective
+    whole = len(loss) == view.rows(LOSS_TRAIN) and not view.objective
     alive = int(np.count_nonzero(np.diff(loss.values))) > 0.9 * len(loss)
     levels = part_levels(loss.values, 10)
     stands = float(np.ptp(levels)) < max(0.01 * abs(level(levels)), 4 * wander(levels))

@@ -17,7 +17,7 @@ def _jumps_at_start(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < 2:
         return unknown(LOSS_TRAIN)
-    if int(loss.steps[0]) > 2 * loss.interval or view.header.objective is not None:
+    if int(loss.steps[0]) > 2 * loss.interval or view.objective is not None:
         return absent(LOSS_TRAIN)
     first = loss.values[:12]
     start = float(first[0])
@@ -47,7 +47,7 @@ def _leaps_in_short(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if loss is None or not len(loss):
         return unknown(LOSS_TRAIN)
-    if len(loss) >= view.limit("min-rows") or view.header.objective is not None:
+    if len(loss) >= view.limit("min-rows") or view.objective is not None:
         return absent(LOSS_TRAIN)
     for at in range(3, len(loss)):
         earlier, later = loss.values[:at], loss.values[at : at + 4]
@@ -63,7 +63,7 @@ def _leaps_at_end(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if loss is None or not len(loss):
         return unknown(LOSS_TRAIN)
-    if len(loss) < view.limit("min-rows") or view.header.objective is not None:
+    if len(loss) < view.limit("min-rows") or view.objective is not None:
         return absent(LOSS_TRAIN)
     for rows in (4, 3, 2, 1):
         earlier, later = loss.values[-100 - rows : -rows], loss.values[-rows:]

@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
@@ -31,6 +32,8 @@ _CHANCE = Threshold("chance-tolerance", 0.015, 0.015, "share", "chosen: a loss w
 _UNTRAINED = math.log(100)
 """Nats a token: what a model of language is over before it has learnt the commonest words, and under after."""
 _CLASSES = (2, 3, 4, 5, 10, 100, 1000)
+_NOTHING, _FIVE = 1e-3, 0.2
+"""A first row over the last level: under this it began at next to nothing, under that the level is five times as high."""
 _DESCENDS = 0.7
 """Share of the level of ten rows under which the next ten are in a steep descent."""
 _SPARSE_Z = 3.3
@@ -176,7 +179,7 @@ def _chance(view: View) -> Observation:
     loss = _enough(view, 5)
     if isinstance(loss, Observation):
         return loss
-    if view.family("loss_term") or view.header.objective is not None:
+    if view.family("loss_term") or view.objective is not None:
         return absent(LOSS_TRAIN)
     tolerance = view.limit("chance-tolerance")
     half = loss.values[len(loss) // 2 :]
@@ -240,11 +243,28 @@ def _far_above_start(view: View) -> Observation:
     quarter = len(loss) // 4 if loss is not None else 0
     if loss is None or found.state is State.PRESENT or quarter < 5:
         return found
+    if _thrown_for_good(loss.values[:4], loss.values[-quarter:]):
+        return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=float(loss.values[0]), last=end_level(loss))
     highest, lowest = float(loss.values[:quarter].max()), float(loss.values[-quarter:].min())
     if not lowest > 1.5 * highest > 0:
         return found
     first, last = level(loss.values[:3]), end_level(loss)
     return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last)
+
+
+def _thrown_for_good(early: NDArray[np.float64], late: NDArray[np.float64]) -> bool:
+    """Whether the loss leaps to five times its very first row within three more, and its last quarter is as high, by more than three times
+    the spread of its own logarithms.
+
+    A loss that begins next to 0, as that of a copy or of a policy does, can only rise.
+    """
+    first, leapt = float(early[0]), float(early.max())
+    usual, alive = level(late), late[late > 0]
+    if not usual > 0 or 2 * alive.size < late.size or not _NOTHING * usual < first < _FIVE * min(usual, leapt):
+        return False
+    logs = np.log(alive)
+    spread = 1.4826 * level(np.abs(logs - level(logs)))
+    return float(np.log(usual / first)) > 3 * spread
 
 
 def _ends_above(view: View, factor: float, noises: float) -> Observation:
@@ -312,7 +332,7 @@ def _collapse(view: View) -> Observation:
         return loss
     values = loss.values
     ends = end_level(loss)
-    if view.header.objective is not None or float(values.min()) < 0:
+    if view.objective is not None or float(values.min()) < 0:
         return absent(LOSS_TRAIN)
     low = values <= max(0.05 * level(values[: max(5, len(loss) // 10)]), ends * 1.5 + 1e-12)
     if not bool(low[-1]):

@@ -23,10 +23,11 @@ def _matrices(view: View) -> list[Series]:
 
 
 def _growth(series: Series) -> tuple[float, float, float, int]:
-    """The largest and the second largest growth from one look to the next after the first tenth of the looks; what the fastest of the
+    """The largest and the second largest growth from one look to the next after the first tenth of the run; what the fastest of the
     other looks would come to in as many steps as the largest took; and where that is.
     """
-    first = max(2, len(series) // 10)
+    tenth = int(series.steps[0]) + (int(series.steps[-1]) - int(series.steps[0])) // 10
+    first = min(max(2, len(series) // 10, int(np.searchsorted(series.steps, tenth)) + 1), len(series) - 2)
     growth = series.values[first:] / series.values[first - 1 : -1]
     gaps = np.diff(series.steps)[first - 1 :]
     place = int(np.argmax(growth))

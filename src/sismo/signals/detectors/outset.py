@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Series
@@ -20,14 +21,16 @@ _ACT_UNIT = Threshold("activation-over-unit", 5, 5, "×", "measured: 95 to 103×
 
 
 def _activation_at_start(view: View, found: list[Series]) -> Observation:
-    """Activation at the first recorded step over that about step 100, per layer; and its growth over depth."""
+    """Activation at the first recorded step over that about step 100, per layer; not of one that began small and goes to nothing."""
     ratios: dict[str, float] = {}
+    unit = _unit({series.channel: float(series.values[0]) for series in found})
     for series in found:
         later = series.values[(series.steps >= 80) & (series.steps <= 300)]
-        if int(series.steps[0]) <= 1 and later.size and level(later) > 0:
+        if int(series.steps[0]) <= 1 and float(series.values[0]) > unit and later.size and level(later) > 0:
             ratios[series.channel] = float(series.values[0]) / level(later)
     if not ratios:
-        return unknown("act_mean_abs at steps 0 and 100")
+        looked = any(int(series.steps[0]) <= 1 and bool(((series.steps >= 80) & (series.steps <= 300)).any()) for series in found)
+        return absent("act_mean_abs") if looked else unknown("act_mean_abs at steps 0 and 100")
     worst = max(ratios, key=lambda name: ratios[name])
     return present(0, channel=worst, ratio=ratios[worst], worst=worst) if ratios[worst] > view.limit("activation-at-start") else absent("act_mean_abs", ratio=ratios[worst])  # fmt: skip
 
@@ -50,8 +53,7 @@ def _activation_over_unit(view: View, found: list[Series]) -> Observation:
     )
     if (vocabulary is None or vocabulary < 2) and not beyond:
         return unknown("vocab_size")
-    norms = [value for channel, value in first.items() if _NORM.search(channel) and value > 0]
-    unit = norms[-1] if norms else 1.0
+    unit = _unit(first)
     worst = max(first, key=lambda name: first[name])
     ratio = first[worst] / unit
     trained = not beyond and vocabulary is not None and float(loss.values[0]) < math.log(vocabulary) - view.limit("first-loss-near")
@@ -59,6 +61,12 @@ def _activation_over_unit(view: View, found: list[Series]) -> Observation:
         return absent("act_mean_abs", ratio=ratio)
     count = sum(value > view.limit("activation-over-unit") * unit for value in first.values())
     return present(0, channel=worst, ratio=ratio, worst=worst, count=count, total=len(first))
+
+
+def _unit(first: Mapping[str, float]) -> float:
+    """The size of a normalised layer: that of the last norm at the first step, or 1 where there is none."""
+    norms = [value for channel, value in first.items() if _NORM.search(channel) and value > 0]
+    return norms[-1] if norms else 1.0
 
 
 def _activation_usual(view: View, found: list[Series]) -> Observation:

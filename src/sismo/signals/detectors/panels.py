@@ -94,9 +94,10 @@ def _dead_from_start(view: View, found: list[Series]) -> Observation:
 
 
 def _heads_die(view: View, found: list[Series]) -> Observation:
-    """Share of heads that were alive at the first step, twice over the limit, and are dead in the last quarter.
+    """Share of heads that were alive at the first step, twice over the limit, died within the first 100 and are dead in the last quarter.
 
-    A trained model that is trained on has heads of one key from its first step: those are absent here.
+    A trained model that is trained on has heads of one key from its first step: those are absent here. A head that comes to look at one
+    key later may have learnt to, as where a word is copied.
     """
     bound = view.limit("dead-head-entropy")
     began = [series for series in found if int(series.steps[0]) <= 1 and len(series) >= 4]
@@ -106,7 +107,8 @@ def _heads_die(view: View, found: list[Series]) -> Observation:
     if len(died) / len(began) < view.limit("dead-heads-share"):
         return absent("head_entropy", count=len(died), total=len(began))
     start = min(int(series.steps[_first_past(series, bound, above=False)]) for series in died)
-    return present(start, channel=died[0].channel, count=len(died), total=len(began))
+    early = present(start, channel=died[0].channel, count=len(died), total=len(began))
+    return early if start < _EARLY else absent("head_entropy", count=0, total=len(began))
 
 
 def _first_past(series: Series, bound: float, above: bool) -> int:

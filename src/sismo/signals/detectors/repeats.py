@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
+from sismo.records.numeric import distinct
 from sismo.records.types import Series
 from sismo.signals.few import sees_few_batches
 from sismo.signals.levels import level
@@ -15,6 +16,8 @@ _PARTS = 60
 """The loss is judged by the medians of so many parts of the log."""
 _SPAN = 5
 """Parts that it was nearly level for before, and that it falls by half within."""
+_NEARLY = 0.99
+"""Share of the batches that are known and different where none is served again."""
 _EVALUATIONS = 4
 """Evaluations from which a rise of the validation loss shows."""
 _LEVEL, _FALL, _RISE = 0.1, 0.5, 1.1
@@ -24,12 +27,16 @@ _LEVEL, _FALL, _RISE = 0.1, 0.5, 1.1
 def _by_heart(view: View) -> Observation:
     """Nearly level, then half or less within a twelfth of the log, while the validation loss rises: data that was seen is seen again.
 
-    At the end of an epoch all of the data begins again, and a fall there says nothing of the loader.
+    At the end of an epoch all of the data begins again, and a fall there says nothing of the loader; nor does one in a run whose recorded
+    batches are all different.
     """
     loss, val = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL)
     if loss is None or val is None:
         return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
-    if len(loss) < 2 * _PARTS or float(loss.values.min()) < 0 or view.header.objective is not None:
+    if len(loss) < 2 * _PARTS or float(loss.values.min()) < 0 or view.objective is not None:
+        return absent(LOSS_TRAIN)
+    prints = view.series("batch/fingerprint")
+    if prints is not None and len(prints) >= _NEARLY * len(loss) and distinct(prints.values).size >= _NEARLY * len(prints):
         return absent(LOSS_TRAIN)
     rows = np.array_split(np.arange(len(loss)), _PARTS)
     parts = np.array([level(loss.values[part]) for part in rows])

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
+from sismo.records.channels import LOSS_TRAIN, LR
 from sismo.records.types import Series
 from sismo.signals.kind import names
-from sismo.signals.levels import after, before, finite, head, level, noise
-from sismo.signals.rolling import median_of_three
+from sismo.signals.levels import after, before, finite, level, noise
 from sismo.signals.schedule import Jump, Schedule
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -33,15 +32,8 @@ _JUMP = Threshold(
 )
 _TINY = Threshold("lr-tiny", 7e-7, 1e-6, "1", "chosen: below what fine-tuning and RL recipes use (1e-6 and up)", "A peak LR under this moves nothing that a half-precision weight can hold.")  # fmt: skip
 _EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "catalogue: floor reached at 1/N of the run", "Share of the run before which an LR that fell to 0 came down too early.")  # fmt: skip
-_NORM_SPIKE = Threshold("early-norm-spike", 5, 10, "×", "three-failures, failure 2: 10 to 50×; measured 10 to 22× at LR 0.1", "Gradient norm in the first steps over its steady level.")  # fmt: skip
-_THROWN = 1000
-"""How many times as high the loss or the norm has to be thrown that the LR is too high for any warmup; without one it is 10 to 50."""
-_FAR_LOWER = 1 / 3
-"""Share of the level of the first rows under which later rows do not tell how the noise was there."""
 _PIECE = 0.5
 """First LR over the last, in a log that does not begin where its run does, from which on it holds a small part of a rise."""
-_FIRST_STEPS = 50
-"""The user's second document puts the V at step 5 to 20 and its healing within about 200 steps."""
 
 
 def _of(rule: Callable[[View, Schedule], Observation]) -> Callable[[View], Observation]:
@@ -75,7 +67,7 @@ def _all_zero(view: View, schedule: Schedule) -> Observation:
 
 def _moves_nothing(view: View, schedule: Schedule) -> Observation:
     preference = names(view, "reward", "logps", "kl")
-    if (schedule.only_rises and not schedule.constant) or preference or view.header.objective == "rl":
+    if (schedule.only_rises and not schedule.constant) or preference or view.objective == "rl":
         return absent(LR)  # warming up, or a recipe that is run at such rates
     tiny = 0 < schedule.peak < view.limit("lr-tiny")
     return present(schedule.peak_step, channel=LR, peak=schedule.peak) if tiny else absent(LR)
@@ -110,75 +102,6 @@ def _starts_high(view: View, schedule: Schedule) -> Observation:
     lr = view.series(LR)
     step = int(lr.steps[0]) if lr is not None else 0
     return present(step, strength=share, channel=LR, first=schedule.first, share=share) if high else absent(LR, first=schedule.first)
-
-
-def _norm_spikes_early(view: View) -> Observation:
-    """The norm peaks after the first row, above it, within 25 steps: an update threw it up, not the initialisation.
-
-    It has to stand half as high again as anything that comes after: that is what the noise of this run does.
-    """
-    norm = view.finite(GRAD_NORM_PRE)
-    if norm is None:
-        return unknown(GRAD_NORM_PRE)
-    if len(norm) < 30 or int(norm.steps[0]) > 2 * norm.interval:
-        return unknown("the first rows of the gradient norm")
-    rows = int(np.searchsorted(norm.steps, int(norm.steps[0]) + 25))
-    if rows < 3:
-        return unknown("each of the first 25 gradient norms")
-    first = head(norm, rows)
-    top = int(np.argmax(first))
-    later = norm.values[rows : 8 * rows]
-    steady = level(later)
-    rises = top >= 1 and float(first[top]) >= max(1.5 * float(first[0]), 2.5 * level(first))  # the norm of a fresh model comes down anyhow
-    ratio = float(first[top]) / steady if steady > 0 else 0.0
-    usual = float(later.max()) / steady if steady > 0 else 0.0
-    if rises and _THROWN > ratio >= max(view.limit("early-norm-spike"), 1.5 * usual):
-        return present(int(norm.steps[top]), channel=GRAD_NORM_PRE, norm=float(first[top]), ratio=ratio)
-    return absent(GRAD_NORM_PRE)
-
-
-def _loss_v_early(view: View) -> Observation:
-    """Within the first steps the loss climbs well over where it already was, for more than a row, then comes down again.
-
-    It has to be taller than any climb of the same kind in later stretches of the same length, which is what the noise of this run does: twice
-    as tall beside 11 stretches, more beside fewer. In noise whose tail falls with the square, 1 in 50 gets there. Where the
-    noise falls with the loss, or may do so because every later stretch is far lower, the climb has to be that tall as a factor.
-    """
-    loss = view.finite(LOSS_TRAIN)
-    if loss is None:
-        return unknown(LOSS_TRAIN)
-    if len(loss) < 30 or int(loss.steps[0]) > 2 * loss.interval:
-        return unknown("the first rows of the loss")
-    rows = int(np.searchsorted(loss.steps, int(loss.steps[0]) + _FIRST_STEPS))
-    if rows < 8:
-        return absent(LOSS_TRAIN)
-    climb, top = _climb(loss.values[:rows])
-    starts = range(rows, min(len(loss) - rows, 12 * rows), rows) or [top + 3]  # a log of no such stretch is held against its own rest
-    usual = [_climb(loss.values[start : start + rows])[0] for start in starts if len(loss) - start >= 20]
-    if not usual:
-        return unknown("more rows of loss/train")
-    base = float(loss.values[:top].min())
-    top += int(np.argmax(loss.values[top - 1 : top + 2])) - 1
-    taller = (50 / len(usual)) ** 0.5
-    tall = climb > max(taller * max(usual), 5 * noise(loss.values[:200]), 0.05 * abs(base)) and climb < _THROWN * abs(base)
-    if tall and float(loss.values.min()) > 0:
-        logs = np.log(loss.values)
-        factors = [_climb(logs[start : start + rows])[0] for start in starts if len(loss) - start >= 20]
-        multiplies = max(usual) * min(factors) > 1.5 * max(factors) * min(usual)  # as factors the climbs of this run are the more even ones
-        stays = max(factors) * min(usual) > 1.5 * max(usual) * min(factors)  # as differences they are
-        far = level(loss.values[rows:]) < _FAR_LOWER * level(loss.values[:rows])
-        tall = not (multiplies or (far and not stays)) or _climb(logs[: top + 3])[0] > taller * max(factors)
-    if tall and level(loss.values[rows:]) < base + climb:
-        return present(int(loss.steps[top]), channel=LOSS_TRAIN, base=base, peak=float(loss.values[top]))
-    return absent(LOSS_TRAIN)
-
-
-def _climb(values: np.ndarray) -> tuple[float, int]:
-    """Largest rise of the running median of three over its own minimum so far, and where it peaks."""
-    smooth = median_of_three(values[:-2], values[1:-1], values[2:])
-    rises = smooth - np.minimum.accumulate(smooth)
-    place = int(np.argmax(rises))
-    return float(rises[place]), place + 1
 
 
 def _jump(schedule: Schedule) -> Jump | None:
@@ -382,8 +305,6 @@ DETECTORS = (
     Detector("lr-tiny", _R, _of(_moves_nothing), "the largest LR of the log is {peak:.3g}", "the LR reaches a usual size", thresholds=(_TINY,)),
     Detector("lr-only-rises", _R, _of(_never_left_warmup), "the LR only rises, from {first:.3g} to {last:.3g}, through the whole log", "the LR does not just rise"),
     Detector("lr-starts-high", _R, _of(_starts_high), "the first LR, {first:.3g}, is already {share:.0%} of the peak", "the LR starts low and warms up", "log the run from its first step", (_START,)),
-    Detector("norm-spikes-early", (GRAD_NORM_PRE,), _norm_spikes_early, "the gradient norm is thrown up to {norm:.3g} at step {start}, {ratio:.0f}× its steady level", "no early spike of the gradient norm", thresholds=(_NORM_SPIKE,)),
-    Detector("loss-v-early", (LOSS_TRAIN,), _loss_v_early, "the loss is at {base:.4g}, climbs to {peak:.4g} at step {start}, and comes down again: a V", "no V in the first steps of the loss"),
     Detector("lr-jumps-up", _R, _of(_jumps_up), "the LR jumps from {before:.3g} to {after:.3g} ({factor:.3g}×) at step {start}", "no upward jump of the LR off its schedule", thresholds=(_JUMP,)),
     Detector("lr-first-step-full", _R, _first_step_full, "the first step runs at LR {first:.3g}, the next at {second:.3g}: warmup took over one step late", "the first step is part of the warmup"),
     Detector("loss-follows-lr-jump", (*_R, LOSS_TRAIN), _of(_loss_follows), "the loss goes from {before:.4g} to {after:.4g} after it", "the loss does not rise with a jump of the LR"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sismo.records.channels import LOSS_TRAIN
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.signals.levels import after, level, noise
 from sismo.signals.standing import back_late, judged, norm_at, numbers_of, standing, worst
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
@@ -22,6 +22,8 @@ _OFTEN = 3
 """Other spikes from which on they say what the run does by itself."""
 _APART = 3.0
 """Height of the highest of many spikes over the third highest that sets it apart: 1 in 14 gets there where tails fall with the cube."""
+_LEARNT, _MINOR = 0.02, 0.25
+"""Share of its first level under which a loss is that of a task as good as learnt; and under which a spike of such a loss is a small one."""
 _SPIKE_LIMITS = (_WINDOW, _SIGMA, _CONFIRM, _RECOVER, _RECOVER_STEPS, _PROMINENCE)
 
 
@@ -103,6 +105,25 @@ def _large(view: View) -> Observation:
     return present(spike.start, spike.end, channel=LOSS_TRAIN, **numbers_of(spike)) if large else absent(LOSS_TRAIN)
 
 
+def _worth_a_look(view: View) -> Observation:
+    """The norm moved with it, or it is large; and it is not one odd example in a task that is as good as learnt.
+
+    There, with the loss under 2 % of what it began at, a single example that is not fitted stands out however small it is: not where the
+    spike stays under a quarter of where the loss began.
+    """
+    spike = judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    seen = [norm_at(view), _large(view)]
+    found = next((one for one in seen if one.state is State.PRESENT), None)
+    if found is None:
+        return next((one for one in seen if one.state is State.UNKNOWN), absent(LOSS_TRAIN))
+    loss = view.finite(LOSS_TRAIN)
+    began = level(loss.values[:10]) if loss is not None else 0.0
+    small = 0 <= spike.before < _LEARNT * began and spike.peak < _MINOR * began
+    return absent(LOSS_TRAIN) if small else present(spike.start, spike.end, channel=LOSS_TRAIN, **numbers_of(spike))
+
+
 _READS = (LOSS_TRAIN,)
 DETECTORS = (
     Detector("loss-spike", _READS, _spike, "the loss is {peak:.4g} at step {at}, {z:.1f} robust σ above {before:.4g} ({count} such)", "no step stands above the noise of this run ({excursions} excursions of ordinary height)", thresholds=_SPIKE_LIMITS, live=True),
@@ -110,4 +131,5 @@ DETECTORS = (
     Detector("spike-persists", _READS, _persistent, "after step {start} the loss stays up: {now:.4g} against {before:.4g} before", "the loss does not stay up after a spike", thresholds=_SPIKE_LIMITS, live=True),
     Detector("loss-drifts-after-one-row", _READS, _drifts, "one row, step {at}, is thrown to {peak:.4g}; the next is nearly back, and from there the loss drifts to {now:.4g}", "no drift follows a single row that towers"),
     Detector("spike-is-large", _READS, _large, "the spike at step {at} stands {z:.0f} robust σ high, far above every other excursion of the run", "the spike is not far outside the run's own tail", live=True),
+    Detector("spike-is-worth-a-look", (*_READS, GRAD_NORM_PRE), _worth_a_look, "the spike at step {at} reaches {peak:.4g} from {before:.4g}", "no spike, or one odd example in a task that is as good as learnt"),
 )  # fmt: skip

@@ -63,7 +63,7 @@ def _over_any(view: View) -> Observation:
         return first
     step, value = first
     loss = view.finite(LOSS_TRAIN)
-    if view.family("loss_term") or view.header.objective is not None or loss is None or len(loss) < 5:
+    if view.family("loss_term") or view.objective is not None or loss is None or len(loss) < 5:
         return absent(LOSS_TRAIN, loss=value)
     steady = level(loss.values[len(loss) // 2 :])
     early = level(loss.values[:5])
@@ -104,7 +104,7 @@ def _norm_high(view: View) -> Observation:
 
 def _norm_low(view: View) -> Observation:
     """Under 0.001, and it stays there. Not of an objective of rewards, whose gradient is 0 wherever no reward differs."""
-    found = _norm(view) if view.header.objective != "rl" else absent(GRAD_NORM_PRE, norm=0.0)
+    found = _norm(view) if view.objective != "rl" else absent(GRAD_NORM_PRE, norm=0.0)
     if isinstance(found, Observation):
         return found
     step, first, steady = found

@@ -30,8 +30,8 @@ _LOOKS = 15
 """Looks that a fall of the updates is told by."""
 _EARLY = 0.5
 """Share of the log in which the LR has to peak, so that there is an after."""
-_UNUSUAL = 1.0
-"""Recipes have decays from 1e-6 to 0.5."""
+_UNUSUAL, _UNUSUAL_SGD = 1.0, 0.1
+"""Recipes have decays from 1e-6 to 0.5, those for SGD under 0.01: there momentum multiplies the decay as it does the gradient."""
 _DECOUPLED = ("adamw", "sgd", "lion", "muon", "nadamw")
 """Optimizers whose decay takes LR × decay off each weight at every step."""
 
@@ -124,11 +124,15 @@ def _decay(view: View) -> Observation:
         return unknown("weight_decay in manifest.json")
     if not all(str(name).lower() in _DECOUPLED for name in cast("list[object]", names)):
         return absent()
-    decays = [group.get("weight_decay") for group in cast("list[Mapping[str, object]]", groups)]
-    decay = max((float(one) for one in decays if isinstance(one, (int, float))), default=0.0)
-    share = decay * schedule.peak
+    each = cast("list[Mapping[str, object]]", groups)
+    decay, momentum = (
+        max((float(one) for group in each if isinstance(one := group.get(key), (int, float))), default=0.0)
+        for key in ("weight_decay", "momentum")
+    )
+    sgd = all(str(name).lower() == "sgd" for name in cast("list[object]", names))
+    share = decay * schedule.peak / (max(1 - momentum, 0.01) if sgd else 1.0)
     half = math.log(2) / -math.log1p(-share) if 0 < share < 1 else (math.inf if share <= 0 else 0.0)
-    strong = half < view.limit("decay-half-life") and decay >= _UNUSUAL
+    strong = half < view.limit("decay-half-life") and decay >= (_UNUSUAL_SGD if sgd else _UNUSUAL)
     return present(schedule.peak_step, decay=decay, half=half) if strong else absent(decay=decay)
 
 

@@ -31,7 +31,7 @@ def _stops(view: View) -> Observation:
     if loss is None or val is None:
         return unknown(LOSS_TRAIN if loss is None else LOSS_VAL)
     count = len(loss) // _BLOCK
-    if count < _BEFORE + _AFTER or view.header.objective is not None:
+    if count < _BEFORE + _AFTER or view.objective is not None:
         return absent(LOSS_TRAIN)
     rows = loss.values[len(loss) - count * _BLOCK :].reshape(count, _BLOCK)
     sample = rows[:: max(1, count // _SAMPLE)]

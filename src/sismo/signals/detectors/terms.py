@@ -26,7 +26,7 @@ def _terms(view: View) -> list[Series]:
 def _unbalanced(view: View) -> Observation:
     """For most of the run, the median of the largest term over that of the smallest non-zero one; not where two networks play a game."""
     terms = _terms(view)
-    if len(terms) < 2 or view.header.objective == "gan":
+    if len(terms) < 2 or view.objective == "gan":
         return unknown("loss_term")
     sizes = {series.channel: level(np.abs(series.values)) for series in terms}
     alive = {name: size for name, size in sizes.items() if size > 0}

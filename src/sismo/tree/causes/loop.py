@@ -57,6 +57,7 @@ CAUSES = (
         counter="A parameter that is frozen on purpose.",
         source="docs/sources.md, detector 18; TrainCheck",
         needs_any=("update-is-zero", "weights-unheld", "weights-not-held"),
+        proofs=("weights-unheld",),
         base=0.4,
         supports=(Weight("weights-not-held", 0.5), Weight("weights-unheld", 0.5)),
         vetoes=("weights-frozen", "lr-all-zero"),

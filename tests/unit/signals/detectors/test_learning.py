@@ -173,3 +173,19 @@ def test_the_steep_part_of_an_easy_descent_is_no_collapse() -> None:
     easy = 2.3 * np.exp(-np.arange(400) / 14.0) + 0.003 * np.exp(level(400, 0.0, 0.2))
     assert state(run(loss=easy), "loss-collapses") is State.ABSENT
     assert not alarms(run(loss=easy))
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [
+        ([0.7, 15.0, 30.0, 35.0], State.PRESENT),
+        ([0.7, 0.8, 0.9, 1.0], State.ABSENT),  # it climbs, and the noise of later may do as much
+        ([0.01, 15.0, 30.0, 35.0], State.ABSENT),  # it began at next to nothing
+        ([60.0, 15.0, 30.0, 35.0], State.ABSENT),
+    ],
+)
+def test_a_loss_that_the_first_step_throws_up_for_good_ends_far_above_its_start(rows: list[float], state: State) -> None:
+    wild = 200 * np.exp(np.random.default_rng(0).normal(0, 0.8, 400))
+    wild[::7] = 0.0
+    wild[: len(rows)] = rows
+    assert look(run(loss=wild), "loss-ends-far-above-start").state is state

@@ -51,9 +51,16 @@ def test_a_matrix_that_is_restless_by_itself_does_not_jump() -> None:
 
 
 def test_what_grows_at_its_own_pace_between_two_distant_looks_does_not_jump() -> None:
-    steps = np.concatenate([np.arange(20), np.arange(220, 240)])
-    rows = {"growing": 2.0 * 1.01 ** np.minimum(steps, 160.0), "struck": np.where(steps >= 220, 10.0, 2.0 * 1.001**steps)}
+    steps = np.concatenate([np.arange(0, 50), np.arange(250, 270)])
+    rows = {"growing": 2.0 * 1.01 ** np.minimum(steps, 190.0), "struck": np.where(steps >= 250, 10.0, 2.0 * 1.001**steps)}
     found = {
         name: look(run(loss=falling(400), more={"spectral/a": (steps, values)}), "matrix-jumps").state for name, values in rows.items()
     }
     assert found == {"growing": State.ABSENT, "struck": State.PRESENT}
+
+
+def test_what_grows_in_the_first_tenth_of_a_run_does_not_jump_however_few_looks_there_were() -> None:
+    steps = np.array([0, 12, 34, *range(80, 500, 20)])
+    for at, state in ((34, State.ABSENT), (240, State.PRESENT)):
+        values = np.where(steps >= at, 10.0, 2.0)
+        assert look(run(loss=falling(500), more={"spectral/a": (steps, values)}), "matrix-jumps").state is state

@@ -73,3 +73,14 @@ def test_the_activations_of_the_first_step_decide_about_a_high_first_loss(
     assert set(named) == expected
     if len(expected) == 2:
         assert named["head-biased"].confidence > named["init-too-large"].confidence
+
+
+def test_what_starts_small_and_goes_to_nothing_did_not_start_too_large() -> None:
+    fades = with_at(0.005 * ONES, 0, 0.5)
+    assert (
+        look(run(2 * ONES, more={"act_mean_abs/6": fades, "act_mean_abs/norm": ONES}), "activations-large-at-start").state is State.ABSENT
+    )
+    assert (
+        look(run(2 * ONES, more={"act_mean_abs/6": 20 * fades, "act_mean_abs/norm": ONES}), "activations-large-at-start").state
+        is State.PRESENT
+    )

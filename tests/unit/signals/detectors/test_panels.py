@@ -51,7 +51,7 @@ TRIOS = {
         EMPTY,
     ),
     "heads-die-in-the-run": Trio(
-        one("head_entropy/0", np.linspace(1.0, 0.05, 400), **{"head_entropy/1": 0.8 * ONES}),
+        one("head_entropy/0", np.append(np.linspace(1.0, 0.05, 80), 0.05 * ONES[80:]), **{"head_entropy/1": 0.8 * ONES}),
         one("head_entropy/0", 0.1 * ONES, **{"head_entropy/1": 0.8 * ONES}),
         EMPTY,
     ),

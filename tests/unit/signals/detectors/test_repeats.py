@@ -71,3 +71,12 @@ def test_a_batch_that_comes_again_among_others_is_one() -> None:
     counts = np.where(STEP < 403, 1.0, np.minimum(STEP - 399.0, 20.0))
     made = run(loss=CALM, val=(EVALS, FALLS), more={"batch/fingerprint": prints, "batch/repeats": counts})
     assert names(made)[0] == "duplicate-batch"
+
+
+def test_batches_that_are_all_different_are_not_served_again() -> None:
+    prints = {"batch/fingerprint": 1e12 + STEP.astype(np.float64)}
+    assert state(run(loss=BY_HEART, val=(EVALS, RISES), more=prints), "learns-by-heart-at-once") is State.ABSENT
+    again = {"batch/fingerprint": 1e12 + (STEP % 300).astype(np.float64)}
+    assert state(run(loss=BY_HEART, val=(EVALS, RISES), more=again), "learns-by-heart-at-once") is State.PRESENT
+    some = {"batch/fingerprint": (STEP[:100], 1e12 + STEP[:100].astype(np.float64))}
+    assert state(run(loss=BY_HEART, val=(EVALS, RISES), more=some), "learns-by-heart-at-once") is State.PRESENT

@@ -27,8 +27,6 @@ TRIOS = {
     "lr-tiny": Trio(run(lr=np.full(400, 1e-7)), run(lr=np.full(400, 1e-6)), NO_LR),
     "lr-only-rises": Trio(run(lr=WARM), run(lr=LR), NO_LR),
     "lr-starts-high": Trio(run(lr=LR[40:]), run(lr=LR), run(lr=(STEP + 5000, LR))),
-    "norm-spikes-early": Trio(run(norm=with_at(NORM, 3, 15.0, 12.0)), run(norm=with_at(NORM, 0, 15.0)), run(norm=NORM[:20])),
-    "loss-v-early": Trio(run(loss=V), run(loss=CALM), run(loss=CALM[:20])),
     "lr-jumps-up": Trio(run(lr=JUMP), run(lr=RESTARTS), NO_LR),
     "lr-first-step-full": Trio(run(lr=with_at(LR, 0, 3e-3)), run(lr=LR), NO_LR),
     "loss-follows-lr-jump": Trio(run(loss=FOLLOWS, lr=JUMP), run(loss=CALM, lr=JUMP), run(lr=JUMP)),

@@ -20,6 +20,7 @@ SHORT = run(loss=CALM[:10])
 RENEWED = CALM.copy()
 for _place in range(150, 600, 60):
     RENEWED[_place : _place + 4] += 3.0
+LEARNT = with_at(2.0 * np.exp(-np.arange(600) / 60) + 0.003 * level(600, 1.0, 0.05), 400, 0.26)
 UNREST = CALM.copy()
 UNREST[[384, 387, 388, 394, 400, 401]] += [1.2, 1.4, 1.1, 1.3, 4.0, 2.0]
 EVALS = np.arange(20, 601, 20)
@@ -40,6 +41,7 @@ TRIOS = {
     "spike-recovers": Trio(run(loss=SPIKED), run(loss=STAYS), run(loss=with_at(CALM, 595, 6.0, 6.0, 6.0, 6.0, 6.0))),
     "spike-persists": Trio(run(loss=STAYS), run(loss=SPIKED), SHORT),
     "spike-is-large": Trio(run(loss=with_at(CALM, 400, 9.0, 8.0)), run(loss=with_at(CALM, 400, 9.0, 8.0), norm=NORM), SHORT),
+    "spike-is-worth-a-look": Trio(run(loss=SPIKED, norm=with_at(NORM, 400, 9.0)), run(loss=LEARNT, norm=with_at(NORM, 400, 9.0)), SHORT),
     "loss-drifts-after-one-row": Trio(run(loss=THROWN), run(loss=STAYS), SHORT),
     "val-unmoved-by-spike": Trio(
         run(loss=STAYS, val=(EVALS, np.linspace(2.0, 1.5, EVALS.size))),
@@ -341,3 +343,9 @@ def test_spikes_at_one_distance_are_what_the_loop_does_and_no_batch() -> None:
 def test_spikes_that_seem_to_come_oftener_are_told_with_less_certainty_than_those_that_do() -> None:
     assert look(run(loss=OFTENER), "spikes-accelerate").state is State.ABSENT
     assert look(run(loss=MORE_AND_MORE), "spikes-may-accelerate").state is State.PRESENT
+
+
+@pytest.mark.parametrize(("peak", "severity"), [(0.26, "note"), (0.8, "warning"), (3.0, "warning")])
+def test_one_odd_example_in_a_task_that_is_as_good_as_learnt_is_a_note(peak: float, severity: str) -> None:
+    found = judge(run(loss=with_at(LEARNT, 400, peak), norm=with_at(NORM, 400, 9.0), lr=LR)).findings
+    assert [finding.severity.value for finding in found if finding.cause.id == "long-tail-batch"] == [severity]

@@ -120,3 +120,18 @@ def test_large_updates_of_the_first_steps_alone_are_an_optimizers_own(large: int
 
 def test_two_looks_of_many_at_updates_that_no_training_bears_are_enough() -> None:
     assert look(recorded(np.where(np.arange(60) // 2 == 5, 0.12, 0.02)), "updates-of-a-tenth").state is State.PRESENT
+
+
+@pytest.mark.parametrize(
+    ("decay", "momentum", "lr", "state"),
+    [
+        (0.3, 0.9, 0.1, State.PRESENT),
+        (0.3, 0.0, 0.1, State.PRESENT),
+        (5e-4, 0.9, 0.1, State.ABSENT),
+        (0.05, 0.9, 0.1, State.ABSENT),
+        (0.3, 0.9, 1e-4, State.ABSENT),
+    ],
+)
+def test_a_decay_of_sgd_is_multiplied_by_its_momentum(decay: float, momentum: float, lr: float, state: State) -> None:
+    facts = {"optimizers": ["SGD"], "groups": [{"lr": lr, "weight_decay": decay, "momentum": momentum}]}
+    assert look(run(loss=LEARNS, lr=np.full(LEARNS.size, lr), config={"sismo": facts}), "decay-outruns-learning").state is state

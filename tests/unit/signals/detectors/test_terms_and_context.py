@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import alarms, cosine, event, falling, level, look, names, run, state
+from support.runs import alarms, cosine, event, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
 import sismo
-from sismo.records.types import Note
+from sismo.records.types import RECORDED, Header, Note, Run
 from sismo.signals.detectors import context, readable, said, terms
 from sismo.signals.types import State
 
@@ -144,3 +144,31 @@ def test_a_run_that_an_error_about_nan_ended_is_not_healthy(line: str) -> None:
     made = run(loss=falling(300), events=[event(300, "crash", line=line)])
     assert alarms(made) == ["nonfinite-loss-in-words"]
     assert alarms(run(loss=falling(300), events=[event(300, "crash", line="KeyError: 'input_ids'")])) == []
+
+
+@pytest.mark.parametrize(
+    ("terms", "signal"),
+    [
+        (("g", "d"), "adversarial"),
+        (("loss_G", "loss_D"), "adversarial"),
+        (("generator", "discriminator"), "adversarial"),
+        (("policy", "value"), "reinforcement"),
+        (("actor", "critic", "entropy"), "reinforcement"),
+        (("recon", "kl"), None),
+        (("g", "l1"), None),
+    ],
+)
+def test_the_terms_that_a_recorder_was_given_show_the_objective(terms: tuple[str, ...], signal: str | None) -> None:
+    given = {f"loss_term/{name}": level(400, 0.7, 0.1) for name in terms}
+    recorded = Run("made", Header(source=RECORDED), run(loss=CALM, more=given).series)
+    found = [name for name in ("adversarial", "reinforcement") if look(recorded, name).state is State.PRESENT]
+    assert found == ([signal] if signal else [])
+    assert state(run(loss=CALM, more=given), "adversarial") is State.ABSENT  # of a log, its reader says so
+
+
+@pytest.mark.parametrize(("second", "language"), [(7.0, True), (6.6, True), (5.5, False)])
+def test_a_first_loss_that_falls_at_once_was_no_guess_over_tokens(second: float, language: bool) -> None:
+    made = run(loss=with_at(falling(400), 0, 7.2, second))
+    assert state(made, "language-model") is (State.PRESENT if language else State.ABSENT)
+    sparse = run(loss=with_at(falling(400), 0, 7.2, second), every=50)
+    assert state(sparse, "language-model") is State.PRESENT
