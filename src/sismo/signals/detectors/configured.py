@@ -66,16 +66,20 @@ def _upside_down(view: View, schedule: Schedule, warmup: int, total: int) -> Obs
 def _warmup_skipped(view: View) -> Observation:
     """The LR is at its peak in the first quarter of a warmup that is configured, in a run that begins there.
 
-    In a log that holds no more than a piece of its warmup the first row is near the highest as well; but there the LR only rises.
+    In a log that holds no more than a piece of its warmup the first row is near the highest as well; but there the LR only rises. And
+    schedules that go down with the root of the step (T5's) hold one LR for so many steps, and call that their warmup.
     """
-    schedule, warmup = view.schedule(LR), view.header.warmup_steps
-    if schedule is None or warmup is None:
+    schedule, lr, warmup = view.schedule(LR), view.finite(LR), view.header.warmup_steps
+    if schedule is None or lr is None or warmup is None:
         return unknown("LR, and warmup_steps in the configuration")
     if view.header.step_unit != "step" or any(note.code == "guessed-step" for note in view.notes):
         return unknown("the step on each row")
     resumed = any(event.kind == "resume" and event.step <= schedule.start for event in view.events)
     rises = schedule.only_rises and not schedule.constant
-    skipped = schedule.start < warmup / 4 and schedule.first > _AT_PEAK * schedule.peak > 0 and not resumed and not rises
+    inside = lr.values[lr.steps <= warmup]
+    held = inside.size >= 3 and float(np.ptp(inside)) == 0.0
+    at_peak = schedule.start < warmup / 4 and schedule.first > _AT_PEAK * schedule.peak > 0
+    skipped = at_peak and not resumed and not rises and not held
     return present(schedule.start, channel=LR, warmup=warmup, first=schedule.first) if skipped else absent(LR)
 
 

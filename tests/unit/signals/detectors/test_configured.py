@@ -65,6 +65,12 @@ def test_a_warmup_that_is_configured_and_not_there_is_more_than_a_note() -> None
     assert alarms(run(loss=falling(400), norm=level(400, 1.0, 0.1), lr=cosine(400, warmup=1))) == []
 
 
+def test_an_lr_that_is_held_for_the_warmup_and_goes_down_with_the_root_of_the_step_is_meant() -> None:
+    root = 0.01 / np.sqrt(np.maximum(STEP, 40) / 40.0)
+    assert look(planned(root, schedule="rsqrt"), "warmup-skipped").state is State.ABSENT
+    assert look(planned(0.01 / np.sqrt(np.maximum(STEP, 1)), schedule="rsqrt"), "warmup-skipped").state is State.PRESENT
+
+
 def test_rows_of_epochs_and_rows_that_were_counted_do_not_say_when_a_warmup_was() -> None:
     for made in (planned(MEANT[40::20], step_unit="epoch"), run(lr=MEANT[40::20], warmup_steps=40, notes=[Note("guessed-step", "")])):
         assert look(made, "warmup-skipped").state is State.UNKNOWN
