@@ -283,7 +283,16 @@ def test_a_loss_that_only_the_run_had_is_put_down_to_the_machine(tmp_path: Path)
         recorder.step(40.0)
     keep(tmp_path / "run", 21, 25)
     found = replayed(tmp_path / "run", "--step", "24")
-    assert (found["class"], found["replay"]) == ("hardware", "parted")
+    assert (found["class"], found["replay"], found["run"]) == ("hardware", "agrees", "parted")
+
+
+@pytest.mark.parametrize(("step", "said"), [(16, "same"), (21, None)])
+def test_only_from_the_very_state_before_it_is_a_step_held_against_the_run(tmp_path: Path, step: int, said: str | None) -> None:
+    model, optimizer = loops.build(dropout=0.0)
+    with Recorder(model, optimizer, tmp_path / "run", save_every=8) as recorder:
+        loops.train(model, optimizer, 24, recorder.step)
+    keep(tmp_path / "run", 13, 24)
+    assert replayed(tmp_path / "run", "--step", str(step)).get("run") == said
 
 
 def test_a_loss_lost_in_the_run_only_is_a_machine_or_a_spoilt_weight_and_neither_is_proved(tmp_path: Path) -> None:
@@ -292,7 +301,7 @@ def test_a_loss_lost_in_the_run_only_is_a_machine_or_a_spoilt_weight_and_neither
         loops.train(model, optimizer, 24, recorder.step)
         recorder.step(float("nan"))
     keep(tmp_path / "run", 21, 25)
-    assert replayed(tmp_path / "run")["replay"] == "parted"
+    assert replayed(tmp_path / "run")["run"] == "parted"
     causes = sismo.diagnose(sismo.load(tmp_path / "run")).causes  # type: ignore[arg-type]
     assert {causes[0].id, *causes[0].twins} == {"hardware-fault", "nonfinite-weight"}
     assert "proved" not in str(causes[0].confirm)

@@ -193,6 +193,13 @@ class Replay:
             return False
         return Outcome("", self.recorded, 0.0).bad_before(self.usual)
 
+    @property
+    def _as_recorded(self) -> bool:
+        """Whether the step is bad here and in the run, or in neither: known only where it was taken from the same state."""
+        if self.recorded is None or not self.repeats:
+            return False
+        return Outcome("", self.recorded, 0.0).bad_before(self.usual) is self.outcomes[AS_IT_WAS].bad_before(self.usual)
+
     def _in_update(self, first: Outcome) -> Class | None:
         if self._sound(OTHER_BATCH):
             return Class.DATA
@@ -221,7 +228,9 @@ class Replay:
 
     def report(self) -> ProbeReport:
         """The result for a run and a reader."""
-        data: dict[str, object] = {"replay": "parted" if self._parted else "agrees" if self.repeats else "differs"}
+        data: dict[str, object] = {"replay": "agrees" if self.repeats else "differs"}
+        if self._parted or self._as_recorded:
+            data["run"] = "parted" if self._parted else "same"
         data["class"] = self.fault.value if self.fault else "none"
         if self.reproduced and self.repeats and self.finite and self._ran(FP32):
             data["fp32"] = "clean" if self._sound(FP32) else "fails"

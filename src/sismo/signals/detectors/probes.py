@@ -47,7 +47,7 @@ def _event(kind: str, key: str, value: str, *, proof: bool = True) -> Callable[[
 
 DETECTORS = (
     Detector("replay-differs", ("events.probe",), _event("replay", "replay", "differs", proof=False), "the same step with the same seed gives another result", "the same step gives the same result", _REPLAY),
-    Detector("replay-parts-from-run", ("events.probe",), _event("replay", "replay", "parted", proof=False), "from the very state before it the step is sound when tried again, and in the run it was not", "tried again, the step is no other than in the run", _REPLAY),
+    Detector("replay-parts-from-run", ("events.probe",), _event("replay", "run", "parted", proof=False), "from the very state before it the step is sound when tried again, and in the run it was not", "from the very state before it, the step is as sound or as bad as it was in the run", _REPLAY),
     Detector("replay-blames-data", ("events.probe",), _event("replay", "class", "data"), "replayed, another batch from the same state is sound", "the replay does not blame the batch", _REPLAY),
     Detector("replay-blames-state", ("events.probe",), _event("replay", "class", "state"), "replayed, an earlier state or fresh moments are sound", "the replay does not blame the state", _REPLAY),
     Detector("replay-blames-learning-rate", ("events.probe",), _event("replay", "class", "learning-rate"), "replayed with a tenth of the learning rate, the step does no harm or far less", "the replay does not blame the learning rate", _REPLAY),

@@ -55,7 +55,11 @@ NODES = (
         asks="Is a mode wrong: evaluation in training mode, or training in evaluation mode?",
         why="Dropout and batch norm then do the opposite of what is wanted.",
         signals=("evaluated-in-training-mode", "training-flag-false", "left-in-evaluation-mode", "trained-in-evaluation-mode"),
-        proofs=(("evaluated-in-training-mode", "eval-differs-twice"),),
+        proofs=(
+            ("evaluated-in-training-mode", "eval-differs-twice"),
+            ("trained-in-evaluation-mode", "training-flag-false"),
+            ("left-in-evaluation-mode", "training-flag-false"),
+        ),
         yes=("eval-in-train-mode", "train-in-eval-mode", "P4.Q5"),
         no=("P4.Q5",),
         unknown=("P4.Q5",),

@@ -21,7 +21,7 @@ def probe(**data: object) -> Run:
 
 TRIOS = {
     "replay-differs": Trio(probe(replay="differs"), probe(replay="agrees"), EMPTY),
-    "replay-parts-from-run": Trio(probe(replay="parted"), probe(replay="agrees"), EMPTY),
+    "replay-parts-from-run": Trio(probe(replay="agrees", run="parted"), probe(replay="agrees", run="same"), probe(replay="agrees")),
     **{
         f"replay-blames-{name}": Trio(probe(**{"class": name}), probe(**{"class": "none"}), EMPTY)
         for name in ("data", "state", "learning-rate", "structure")
@@ -119,7 +119,7 @@ def test_a_root_that_is_proved_leads_and_not_what_it_put_into_the_optimizer() ->
 
 
 def test_a_step_that_only_the_run_lost_proves_no_machine() -> None:
-    parted = run(loss=falling(300), events=[event(200, "probe", probe="replay", replay="parted")])
+    parted = run(loss=falling(300), events=[event(200, "probe", probe="replay", replay="agrees", run="parted")])
     cause = next(one for one in diagnose(parted).causes if one.id == "hardware-fault")
     assert "proved" not in str(cause.confirm)
 
