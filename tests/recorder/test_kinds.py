@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from recorder.loops import batches, build, loss_of
@@ -391,3 +392,48 @@ def test_a_mask_that_is_given_beside_the_input_is_no_bad_batch(
         optimizer.step()
         recorder.step(loss)
     assert read_run(tmp_path).series["batch/nonfinite"].values.tolist() == [expected]
+
+
+@pytest.mark.parametrize("budget", [None, 0.01])
+@pytest.mark.parametrize(
+    "calls",
+    [
+        (("all", 0.05), ("head", 0.01)),
+        (("head", 0.01), ("all", 0.05)),
+        (("all", 0.05), ("all", 0.02)),
+        (("body", 0.05), ("head", 0.01)),
+        (("value", 0.01), ("all", 0.02)),
+        (("head", 0.01), ("value", 0.001)),
+    ],
+)
+def test_norms_are_right_where_clipping_is_called_for_groups_that_overlap(
+    tmp_path: Path, calls: tuple[tuple[str, float], ...], budget: float | None
+) -> None:
+    model = small()
+    parts = {"all": list(model.parameters()), "body": list(model[0].parameters()), "head": list(model[2].parameters())}
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    expected: dict[str, list[float]] = {"pre": [], "post": []}
+
+    def norm() -> float:
+        return math.sqrt(sum(float(one.grad.double().square().sum()) for one in parts["all"] if one.grad is not None))
+
+    with Recorder(model, optimizer, tmp_path, budget=budget) as recorder:
+        for one in inputs(5):
+            optimizer.zero_grad()
+            loss = model(one).square().mean()
+            loss.backward()
+            expected["pre"].append(norm())
+            for index, (part, bound) in enumerate(calls):
+                if part == "value":
+                    nn.utils.clip_grad_value_(parts["all"], bound)
+                else:
+                    nn.utils.clip_grad_norm_(parts[part], bound)
+                if index == 0 and part == "all" and calls[1][0] == "all":
+                    expected["pre"][-1] = norm()  # of two calls for the same weights the last one counts
+            expected["post"].append(norm())
+            optimizer.step()
+            recorder.step(loss)
+        assert recorder.recording
+    run = read_run(tmp_path)
+    for name, values in expected.items():
+        np.testing.assert_allclose(run.series[f"grad_norm/{name}"].values, values, rtol=1e-4)

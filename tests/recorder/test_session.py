@@ -258,6 +258,25 @@ def test_the_last_finite_checkpoint_before_a_lost_loss_is_kept_however_long_trai
     assert len(kept) <= 2 + 1 + 1  # the good ones, the one before the trouble, and the one that is not judged yet
 
 
+@pytest.mark.parametrize(("first_step", "more", "expected"), [(None, 10, 20), (None, 2, 12), (4, 10, 14)])
+def test_checkpoints_of_an_earlier_life_make_room_for_good_ones(tmp_path: Path, first_step: int | None, more: int, expected: int) -> None:
+    def live(steps: int, first: int | None) -> set[int]:
+        model, optimizer = build()
+        with Recorder(model, optimizer, tmp_path, save_every=2, keep=2, first_step=first) as recorder:
+            for tokens in batches(steps):
+                step_of(model, optimizer, tokens, recorder)
+        return {int(path.stem.partition("-")[2]) for path in (tmp_path / "checkpoints").glob("*.pt")}
+
+    before = live(10, None)
+    after = live(more, first_step)
+    assert max(after) == expected - 1
+    if more == 2:
+        assert before <= after  # nothing is known to be good yet
+    else:
+        assert len(after) <= 2 + 1 + 1
+        assert min(after) >= expected - 8
+
+
 def test_a_run_that_goes_back_to_a_checkpoint_has_its_seam_there(tmp_path: Path) -> None:
     model, optimizer = build()
     for first in (None, 3):

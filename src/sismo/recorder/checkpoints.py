@@ -22,7 +22,8 @@ class Checkpoints:
     """Writes a checkpoint every ``every`` steps and keeps the last ``keep`` that ``every`` healthy steps followed.
 
     A checkpoint that trouble followed sooner is kept until enough good ones are there: it may be the only one. The last of those whose
-    weights are finite is kept besides: it is the state from which the trouble can be tried again.
+    weights are finite is kept besides: it is the state from which the trouble can be tried again. Those of an earlier life of the run are
+    kept until good ones take their places.
     """
 
     def __init__(self, scene: Scene, folder: Path, *, every: int, keep: int, parts: Mapping[str, Any]) -> None:
@@ -32,6 +33,7 @@ class Checkpoints:
         self._good: list[Path] = []
         self._bad: list[Path] = []
         self._before: Path | None = None
+        self._earlier: list[Path] | None = None
 
     def step(self, step: int, healthy_for: Callable[[int], int]) -> Path | None:
         """Writes one when it is time; returns its path."""
@@ -41,12 +43,19 @@ class Checkpoints:
         if (step + 1) % self._every:
             return None
         path, state = self._folder / f"step-{step:09d}.pt", self.state(step)
+        if self._earlier is None:
+            found = sorted(self._folder.glob("step-*.pt"))
+            self._earlier = [*(one for one in found if one > path), *(one for one in found if one < path)]  # the first ones go first
+        elif path in self._earlier:
+            self._earlier.remove(path)
         save(path, state)
         self._pending.append((step, path, _finite(state["model"])))
         while len(self._good) > self._keep:
             self._good.pop(0).unlink(missing_ok=True)
         while self._bad and len(self._good) + len(self._bad) > self._keep:
             self._bad.pop(0).unlink(missing_ok=True)
+        while self._good and self._earlier and len(self._good) + len(self._earlier) > self._keep:
+            self._earlier.pop(0).unlink(missing_ok=True)
         return path
 
     def _sort(self, path: Path, finite: bool, *, good: bool) -> None:

@@ -131,12 +131,20 @@ class GradientsPanel(Panel):
         if not weights:
             return
         by = scaled.at_clip(self.scene, weights[0].optimizer)
+        mine = frozenset(self._index[id(weight.tensor)] for weight in weights)
+        # What was clipped before in other company is no longer as it came, and what both calls leave is known at the update only.
+        again = [part for part in self._clips if part != mine and not part.isdisjoint(mine)]
+        if again or not mine.isdisjoint(self._measure_post):
+            seen = self._pre.keys() | frozenset().union(*again)
+            self._measure([weight for weight in weights if self._index[id(weight.tensor)] not in seen], by)
+            self._measure_post.update(mine, *again)
+            return
         if self._armed or total is None or self._across:
             self._measure(weights, by)
         if total is not None and max_norm is not None and not self._across:
-            self._clips[frozenset(self._index[id(weight.tensor)] for weight in weights)] = _Clip(total, max_norm, by)
+            self._clips[mine] = _Clip(total, max_norm, by)
         else:
-            self._measure_post.update(self._index[id(weight.tensor)] for weight in weights)
+            self._measure_post.update(mine)
 
     def on_before_update(self, optimizer: Optimizer) -> None:
         """Gradients are final."""
