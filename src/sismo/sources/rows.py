@@ -121,6 +121,12 @@ class RowBuilder:
                 at = rows.index(row)
                 del rows[at], values[at]
 
+    def drop_lone(self, key: str) -> None:
+        """Forgets a key that has a single value."""
+        self._gather()
+        if key in self._cells and len(self._cells[key][0]) == 1:
+            del self._cells[key]
+
     def mark(self, kind: str, **data: object) -> None:
         """Places a mark before the next row."""
         self.marks.append(Mark(self.n_rows, kind, data))

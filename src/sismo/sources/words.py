@@ -32,6 +32,8 @@ HINTS = ("rdida", "verlust", "perte", "perda", "perdita", *(word for word, said 
 """What a line in one of these languages has that tells a loss, in lower case."""
 EPOCHS = ("poca", "epoche", "poque", *(word for word, said in _INSIDE.items() if said == "epoch"))
 """The same for an epoch."""
+RATES = tuple(word for word, said in (_WHOLE | _INSIDE).items() if said == "lr")
+"""The same for a learning rate."""
 
 _LETTERS = re.compile("|".join(sorted(map(re.escape, _INSIDE), key=len, reverse=True)))
 _ACCENTS = str.maketrans("áàâãäéèêëíìîïóòôõöúùûüñç", "aaaaaeeeeiiiiooooouuuunc")

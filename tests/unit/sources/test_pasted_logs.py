@@ -590,3 +590,17 @@ def test_what_anomaly_detection_found_is_the_cause_though_no_row_is_lost(functio
     rows = "".join(f"it {step} loss {1 + 1 / (1 + step / 9):.4f}\n" for step in range(40))
     end = f"Traceback (most recent call last):\n    loss.backward()\nRuntimeError: Function '{function}' returned nan values in its 0th output.\n"
     assert first_cause(read(tmp_path, rows + end)) == cause
+
+
+@pytest.mark.parametrize("key", ["lr", "learning_rate", "learning rate", "Lernrate", "学习率"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_learning_rate_on_a_line_of_its_own_belongs_to_the_loss_beside_it(key: str, first: bool, tmp_path: Path) -> None:
+    rows = [[f"loss: {3 - step / 9:.4f}", f"{key}: {1e-3 * (step + 1):.4f}"][:: -1 if first else 1] for step in range(9)]
+    run = read(tmp_path, "\n".join(line for row in rows for line in row))
+    assert run.series["lr/0"].values.tolist() == pytest.approx([1e-3 * (step + 1) for step in range(9)])
+    assert run.series["lr/0"].steps.tolist() == run.series["loss/train"].steps.tolist()
+
+
+def test_a_learning_rate_that_is_told_once_before_the_losses_is_a_setting(tmp_path: Path) -> None:
+    run = read(tmp_path, "learning_rate: 3e-05\n" + "".join(f"step {step} loss {3 - step / 9:.4f}\n" for step in range(9)))
+    assert "lr/0" not in run.series

@@ -10,7 +10,7 @@ from sismo.sources.cells import Cell, Parsed
 from sismo.sources.keys import is_loss, meaning
 from sismo.sources.line import Line, TextLog
 from sismo.sources.pairs import pair_cells, without_stamp
-from sismo.sources.words import EPOCHS, HINTS
+from sismo.sources.words import EPOCHS, HINTS, RATES
 
 _LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
 _COUNTERS = frozenset({"step", "epoch"})
@@ -63,6 +63,8 @@ def settle(row: dict[str, float], word: str, log: TextLog) -> None:
     elif word == _BESIDE:
         # A learning rate or gradient norm on a line of its own belongs to the loss right above, or under a new heading to the next one.
         if not log.attach(row):
+            if log.rows.n_rows == 0:
+                cast("set[str]", log.memo.setdefault("generic-before", set())).update(row)
             log.await_row(row)
     else:
         if log.epoch is not None:
@@ -90,6 +92,9 @@ def finish(log: TextLog) -> None:
     if not any(is_loss(key) for key in log.rows.keys()):  # noqa: SIM118 - a method of the rows
         for row in cast("list[dict[str, float]]", log.memo.get("weak", [])):
             log.add(row)
+    if log.rows.n_rows >= ONE_OFF_ROWS:
+        for key in cast("set[str]", log.memo.get("generic-before", set())):
+            log.rows.drop_lone(key)  # told once, before the losses: a setting
     seen = cast("dict[frozenset[str], list[int]]", log.memo.get("generic", {}))
     dropped = [rows[0] for rows in seen.values() if len(rows) == 1]
     if dropped and log.rows.n_rows - len(dropped) >= ONE_OFF_ROWS:
@@ -107,6 +112,7 @@ LINE = Line(
         "val ",
         "lr",
         "learning rate",
+        "learning_rate",
         "error",
         "mse",
         "nll",
@@ -118,6 +124,7 @@ LINE = Line(
         "norm",
         *HINTS,
         *EPOCHS,
+        *RATES,
     ),
     90,
     finish=finish,
