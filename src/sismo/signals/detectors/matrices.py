@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sismo.records.types import Series
@@ -37,9 +39,14 @@ def _growth(series: Series) -> tuple[float, float, float, int]:
 
 def _moved_on_purpose(view: View, start: int, end: int) -> bool:
     """Whether weights were loaded, or the LR jumped, between two looks."""
+    return any(start <= step <= end for step in _changes(view))
+
+
+def _changes(view: View) -> list[int]:
+    """Steps at which weights were loaded, or the LR jumped."""
     schedule: Schedule | None = view.schedule()
     jumps = [jump.step for jump in schedule.jumps] if schedule else []
-    return any(start <= step <= end for step in (*jumps, *(event.step for event in view.events if event.kind == "resume")))
+    return [*jumps, *(event.step for event in view.events if event.kind == "resume")]
 
 
 def _jumps(view: View) -> Observation:
@@ -74,11 +81,14 @@ def _start_tiny(view: View) -> Observation:
     """Three in four matrices have, at the first step, under a hundredth of the spectral norm that they end with.
 
     Some may start at 0 by design (the last of a residual branch, an adapter); a model of which nearly all do so passes on no signal.
+    What they grow to after the LR jumps, or the run is resumed, says nothing of how they start: the end is then before that.
     """
-    found = [series for series in map(finite, view.family(_FAMILY)) if len(series) >= _LOOKS and int(series.steps[0]) <= 1]
+    until = min(_changes(view), default=math.inf)
+    begun = [series for series in map(finite, view.family(_FAMILY)) if len(series) and int(series.steps[0]) <= 1]
+    found = [looks for series in begun if len(looks := series.values[series.steps < until]) >= _LOOKS]
     if len(found) < 2:
         return unknown(_FAMILY)
-    ends = [(float(series.values[0]), level(series.values[-max(1, len(series) // 4) :])) for series in found]
+    ends = [(float(looks[0]), level(looks[-max(1, len(looks) // 4) :])) for looks in found]
     tiny = [first / last for first, last in ends if last > 0 and first / last < view.limit("matrix-starts-tiny")]
     if len(tiny) < 0.75 * len(found):
         return absent(_FAMILY)

@@ -64,3 +64,14 @@ def test_what_grows_in_the_first_tenth_of_a_run_does_not_jump_however_few_looks_
     for at, state in ((34, State.ABSENT), (240, State.PRESENT)):
         values = np.where(steps >= at, 10.0, 2.0)
         assert look(run(loss=falling(500), more={"spectral/a": (steps, values)}), "matrix-jumps").state is state
+
+
+def test_what_matrices_grow_to_after_the_rate_jumps_says_nothing_of_how_they_start() -> None:
+    jumped = np.where(np.arange(400) < 195, 1e-3, 0.5)
+    blown = np.where(LOOKS >= 200, 500.0, GROWING)
+    tiny = np.where(LOOKS >= 200, 500.0, np.linspace(1e-4, 2.0, LOOKS.size))
+    for values, state in ((blown, State.ABSENT), (tiny, State.PRESENT)):
+        seen = run(loss=falling(400), lr=jumped, more={f"spectral/{name}": (LOOKS, values) for name in "abcd"})
+        assert look(seen, "matrices-start-tiny").state is state
+    resumed = run(loss=falling(400), more={f"spectral/{name}": (LOOKS, blown) for name in "abcd"}, events=[event(195, "resume")])
+    assert look(resumed, "matrices-start-tiny").state is State.ABSENT
