@@ -75,3 +75,10 @@ def test_what_matrices_grow_to_after_the_rate_jumps_says_nothing_of_how_they_sta
         assert look(seen, "matrices-start-tiny").state is state
     resumed = run(loss=falling(400), more={f"spectral/{name}": (LOOKS, blown) for name in "abcd"}, events=[event(195, "resume")])
     assert look(resumed, "matrices-start-tiny").state is State.ABSENT
+
+
+def test_matrices_that_a_far_too_high_rate_has_blown_up_did_not_start_tiny() -> None:
+    for first, state in ((1.0, State.ABSENT), (0.005, State.PRESENT)):
+        blown = np.geomspace(first, 1000 * first, LOOKS.size)
+        made = run(loss=falling(400), more={f"spectral/{name}": (LOOKS, blown) for name in "abcd"})
+        assert look(made, "matrices-start-tiny").state is state
