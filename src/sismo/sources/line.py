@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sismo.sources.axis import BAR_KEY
 from sismo.sources.cells import Cell, Parsed, row_of
 from sismo.sources.rows import RowBuilder
-from sismo.sources.template import Template
+from sismo.sources.template import Said, Template
 
 FEW = 16
 """Lines that are settled faster one by one."""
@@ -76,12 +76,13 @@ class TextLog:
         lines: Sequence[str],
         numbers: Sequence[int],
         count: int,
-        said: NDArray[np.float64],
+        said: Said,
+        at: int,
         rows: list[int],
     ) -> int:
         """Reads so many lines from ``len(rows)`` on, which fit a template, as far as it can in one go; returns how many.
 
-        ``numbers`` has where each line stands in the log, and ``said`` what the numbers of those that are read are, a row for each.
+        ``numbers`` has where each line stands in the log, and ``said`` what those say that are read, from a place on.
         ``rows`` gets for each line the row that its numbers are still to go into, -1 where there is none.
         """
         first = len(rows)
@@ -97,9 +98,12 @@ class TextLog:
         if template.marked:
             count = count if template.settle_run is not None else 1
             for marked in template.marked:
-                marked.settle_run({key: said[row, :count] for key, row in marked.keys}, marked.word, self)
-        if template.settle is not None:
-            self._settle(template, said[:, :count], numbers[first : first + count])
+                marked.settle_run({key: said.table[row, at : at + count] for key, row in marked.keys}, marked.word, self)
+        if template.settle is not None and count == 1:
+            template.settle(dict(zip(template.keys, said.lines()[at])), template.word, self)  # noqa: B905 - most lines that are settled
+            rows.append(-1)
+        elif template.settle is not None:
+            self._settle(template, said, at, numbers[first : first + count])
             rows += [-1] * count
         elif template.joins:
             count = 1
@@ -107,7 +111,7 @@ class TextLog:
             rows.append(self._open_row)
         elif self._awaiting:
             count = 1
-            row = dict(zip(template.keys, said[:, 0].tolist(), strict=False))
+            row = dict(zip(template.keys, said.lines()[at], strict=False))
             self.add(self.with_bar(row) if template.bar else row, open_row=template.stays_open)
             rows.append(-1)
         else:
@@ -128,16 +132,16 @@ class TextLog:
         else:
             self.close()
 
-    def _settle(self, template: Template, said: NDArray[np.float64], numbers: Sequence[int]) -> None:
+    def _settle(self, template: Template, said: Said, at: int, numbers: Sequence[int]) -> None:
         """Settles lines in a row, together where their kind knows how to."""
         settle = template.settle
         assert settle is not None
         if len(numbers) >= FEW and template.settle_run is not None and not self._awaiting:
-            template.settle_run(dict(zip(template.keys, said, strict=False)), template.word, self)
+            template.settle_run(dict(zip(template.keys, said.table[:, at : at + len(numbers)], strict=False)), template.word, self)
             self.at_line = numbers[-1]
             return
         keys, word = template.keys, template.word
-        for number, values in zip(numbers, said.T.tolist()):  # noqa: B905 - it is what most of the time goes into
+        for number, values in zip(numbers, said.lines()[at : at + len(numbers)]):  # noqa: B905 - it is what most of the time goes into
             self.at_line = number
             settle(dict(zip(keys, values)), word, self)  # noqa: B905
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,27 @@ class _Fixed(NamedTuple):
     run: int
     length: int
     value: int | None
+
+
+class Said:
+    """What lines say that fit a template.
+
+    Attributes:
+        table: their numbers, a row for each, a column for each line.
+    """
+
+    __slots__ = ("_lines", "table")
+
+    def __init__(self, table: NDArray[np.float64]) -> None:
+        self.table = table
+        self._lines: Sequence[Sequence[float]] | None = None
+
+    def lines(self) -> Sequence[Sequence[float]]:
+        """The same line by line, for those that are settled one by one."""
+        lines = self._lines
+        if lines is None:
+            lines = self._lines = cast("list[list[float]]", self.table.T.tolist())
+        return lines
 
 
 class Marked(NamedTuple):

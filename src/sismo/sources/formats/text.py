@@ -18,7 +18,7 @@ from sismo.sources.digits import Digits, Ints
 from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import may_wrap, unwrapped
 from sismo.sources.registry import plugins
-from sismo.sources.template import Marked, Template, WayOfReading, into_shape, runs_of, shape_of, template_of
+from sismo.sources.template import Marked, Said, Template, WayOfReading, into_shape, runs_of, shape_of, template_of
 
 MAX_SHAPES = 5000
 MAX_KEYS, MAX_WAYS = 20_000, 16
@@ -147,25 +147,26 @@ class _Reader:
             keys = self._keys_of(digits, lines)
         every = np.array(keys)
         chosen, place, said = self._fitting(digits, every)
-        left, repeated = self._heard(every, chosen), self.log.repeated
-        numbers = self.log.at_line + np.cumsum([not (key >= 0 and self._keys[key].empty) for key in keys])
+        start, repeated = self.log.at_line + 1, self.log.repeated
+        silent = [number for number in set(keys) if number >= 0 and self._keys[number].is_silent(self.log)]
+        if not silent:
+            return self._read_lines(lines, keys, range(start, start + len(lines)), chosen, place, said)
+        left = np.flatnonzero((chosen >= 0) | ~np.isin(every, silent))
+        empty = [number for number in silent if self._keys[number].empty]
+        numbers = start - 1 + np.cumsum(~np.isin(every, empty))
         if left.size:
+            heard = cast("list[int]", left.tolist())
             read = self._read_lines(
-                [lines[at] for at in cast("list[int]", left.tolist())], every[left], numbers[left].tolist(), chosen[left], place[left], said
+                [lines[at] for at in heard], [keys[at] for at in heard], numbers[left].tolist(), chosen[left], place[left], said
             )
             # Whoever is inside something may take what was left out behind it, and another heading is none that was repeated.
             if read < left.size or self.log.busy or self.log.repeated != repeated:
-                return int(left[read - 1]) + 1 if read else 0
+                return heard[read - 1] + 1 if read else 0
         self.log.at_line = int(numbers[-1])
         return len(lines)
 
-    def _heard(self, keys: Ints, chosen: Ints) -> Ints:
-        """The lines that someone may have something to say of."""
-        silent = [number for number in set(keys.tolist()) if number >= 0 and self._keys[number].is_silent(self.log)]
-        return np.flatnonzero((chosen >= 0) | ~np.isin(keys, silent))
-
     def _read_lines(
-        self, lines: Sequence[str], keys: Ints, numbers: Sequence[int], chosen: Ints, place: Ints, said: Mapping[int, NDArray[np.float64]]
+        self, lines: Sequence[str], keys: Sequence[int], numbers: Sequence[int], chosen: Ints, place: Ints, said: Mapping[int, Said]
     ) -> int:
         """Reads the lines of a block that are left; returns how many, as ``_read_block`` does."""
         rows: list[int] = []  # for each line the one that its numbers go into
@@ -174,21 +175,21 @@ class _Reader:
         for stop, number, at in zip([*starts[1:].tolist(), len(lines)], chosen[starts].tolist(), place[starts].tolist(), strict=True):
             while (left := stop - len(rows)) > 0:
                 if number >= 0:
-                    taken = self.log.take(self._templates[number], lines, numbers, left, said[number][:, at:], rows)
+                    taken = self.log.take(self._templates[number], lines, numbers, left, said[number], at, rows)
                     at += taken
                     if taken:
                         continue
                     at += 1
                 here = len(rows)
-                alone = self._read_alone(lines[here], int(keys[here]), numbers[here], rows, fits=number >= 0)
+                alone = self._read_alone(lines[here], keys[here], numbers[here], rows, fits=number >= 0)
                 if alone or len(self._templates) > known or bool(self.log.busy) > inside or self.log.repeated != repeated:
                     break
             if left > 0:
                 break
         every = np.array(rows, dtype=np.int64)
-        for number, table in said.items():
+        for number, one in said.items():
             into = every[chosen[: len(rows)] == number]
-            table = table[:, : into.size]
+            table = one.table[:, : into.size]
             if (into < 0).any():
                 into, table = into[into >= 0], table[:, into >= 0]
             self.log.rows.extend(into, dict(zip(self._templates[number].keys, table, strict=False)))
@@ -232,7 +233,7 @@ class _Reader:
                 self._shapes[text] = shape
         return _Key(line, shape)
 
-    def _fitting(self, digits: Digits, keys: Ints) -> tuple[Ints, Ints, dict[int, NDArray[np.float64]]]:
+    def _fitting(self, digits: Digits, keys: Ints) -> tuple[Ints, Ints, dict[int, Said]]:
         """The number of the template that each line is read by, -1 for none; where it stands among the lines of that; and their numbers.
 
         Those that fit templates that are read alike are read by the first of these, and their numbers are in one table, a row for each key.
@@ -257,12 +258,12 @@ class _Reader:
             like = self._alike[template.way_of_reading]
             chosen[lines] = like
             read.setdefault(like, []).append((lines, table))
-        said: dict[int, NDArray[np.float64]] = {}
+        said: dict[int, Said] = {}
         for number, found in read.items():
             lines, table = found[0] if len(found) == 1 else (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
             order = np.argsort(lines)
             place[lines[order]] = np.arange(lines.size)
-            said[number] = table if (np.diff(order) > 0).all() else table[:, order]
+            said[number] = Said(table if (np.diff(order) > 0).all() else table[:, order])
         return chosen, place, said
 
     def _ask(self, line: str, shape: _Shape) -> None:
