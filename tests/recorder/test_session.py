@@ -218,7 +218,9 @@ def test_a_spike_brings_full_detail_for_a_window(tmp_path: Path) -> None:
     assert zoom.step == 130
     steps = run.series["act_mean_abs/wte"].steps
     assert steps[0] == 0
-    assert steps[steps > 120].tolist() == list(range(131, 151))
+    late = set(steps[steps > 120].tolist())
+    assert late >= set(range(131, 151))
+    assert len(late) < 30  # what is bought on credit is thin by then
     assert run.events_of("batch")[-1].data == {"ids": [130]}
 
 

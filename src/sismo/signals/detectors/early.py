@@ -23,6 +23,8 @@ _LONG = 200
 """Steps after which a run that has got over its first ones has learnt something."""
 _LEARNT = 0.8
 """Share of its first level that the loss ends at, over which hardly anything was learnt."""
+_STEADY = 0.1
+"""Noise of the last rows over the first one, under which that one row tells the level that it is drawn from."""
 
 
 def _norm_spikes_early(view: View) -> Observation:
@@ -129,12 +131,12 @@ def _never_healed(view: View) -> Observation:
 
 
 def _stands(view: View) -> bool:
-    """Whether the loss ends where it began, though there was time."""
+    """Whether the loss ends where it began, though there was time; not where its noise lets no single row say where that was."""
     loss = view.finite(LOSS_TRAIN)
     if loss is None or not len(loss) or int(loss.steps[-1]) - int(loss.steps[0]) < _LONG:
         return False
     first = float(loss.values[0])
-    return first > 0 and end_level(loss) > _LEARNT * first
+    return first > 0 and noise(loss.values[-_LONG:]) < _STEADY * first and end_level(loss) > _LEARNT * first
 
 
 DETECTORS = (

@@ -60,7 +60,7 @@ def _squashed(view: View) -> Observation:
     return present(known[0].step, by=str(by)) if by else absent()
 
 
-_HOW = "record the run with sismo.Recorder, and give rec.step the loss that backward() was called on"
+_HOW = "give step() of sismo.Recorder the loss that backward() was called on"
 DETECTORS = (
     Detector("loss-is-a-sum", ("events.graph",), _sum, "the loss is summed over its batch (reduction=\"sum\"), not averaged", "the loss is not a plain sum over its batch", _HOW),
     Detector("scores-squashed-twice", ("events.graph",), _squashed, "the output of a {by} goes into a loss that has one of its own", "no softmax or sigmoid comes before a loss that has its own", _HOW),
