@@ -116,6 +116,10 @@ class PostMortem(NamedTuple):
     schema: str = SCHEMA
 
 
+_CRASH = "log-ends-in-a-crash"
+"""What ended a run may be memory or a machine: no instability, and not to be passed over as health either."""
+
+
 def write(run: Run, diagnosis: Diagnosis, detectors: Mapping[str, Detector], preset: str) -> PostMortem:
     """Turns a diagnosis into the document. ``detectors`` gives the sentences of the signals."""
     first = diagnosis.first
@@ -163,6 +167,10 @@ def _verdict(run: Run, diagnosis: Diagnosis) -> Text:
     if diagnosis.healthy is None or loss is None:
         rows = 0 if loss is None else len(loss)
         return Text("No verdict: there is not enough to judge by ({rows} {rows:row|rows} of training loss).", {"rows": rows})
+    crash = next((seen for finding in diagnosis.findings for seen in finding.evidence if seen.signal == _CRASH), None)
+    if crash is not None:
+        numbers = {"rows": len(loss), **crash.numbers}
+        return Text("Nothing at warning or worse over {rows} rows, but the run did not end by itself: “{line}”.", numbers)
     return Text("Healthy as far as this log shows: nothing at warning or worse over {rows} rows.", {"rows": len(loss)})
 
 

@@ -129,6 +129,15 @@ def test_a_rise_that_has_lasted_long_is_still_a_rise(rise: int) -> None:
     assert alarms(run(loss=loss, lr=cosine(rows), norm=level(rows, 1.0, 0.1))) == ["silent-divergence"]
 
 
+def test_a_run_that_died_of_something_else_is_not_called_healthy() -> None:
+    """Out of memory is no instability, and no health either."""
+    calm = run(loss=CALM, events=[event(len(CALM) - 1, "crash", line="RuntimeError: CUDA out of memory")])
+    document = sismo.diagnose(calm)
+    assert document.healthy is True
+    assert str(document.verdict).endswith("but the run did not end by itself: “RuntimeError: CUDA out of memory”.")
+    assert str(sismo.diagnose(run(loss=CALM)).verdict).startswith("Healthy")
+
+
 def test_a_recorded_run_is_not_told_to_be_recorded() -> None:
     """What a panel measured in turns, what was off, and what is not in the model are told apart."""
     loss = with_at(falling(), 300, float("nan"))
