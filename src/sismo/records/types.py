@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
@@ -24,7 +25,7 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 """An empty mapping that cannot be filled: the default of every free-form field."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Series:
     """One channel of a run.
 
@@ -49,7 +50,7 @@ class Series:
     def __len__(self) -> int:
         return int(self.steps.size)
 
-    @property
+    @cached_property
     def interval(self) -> float:
         """Median number of steps between two rows; 1.0 with fewer than two rows."""
         return median(np.diff(self.steps)) if self.steps.size > 1 else 1.0

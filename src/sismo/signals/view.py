@@ -19,7 +19,7 @@ from sismo.records.objective import objective
 from sismo.records.types import RECORDED, Event, Header, Note, Run, Series, Steps, Values
 from sismo.signals import scale as scales
 from sismo.signals import schedule as schedules
-from sismo.signals.levels import finite
+from sismo.signals.levels import finite, noise, part_levels
 from sismo.signals.nonfinite import NonfiniteTracker, Span
 from sismo.signals.scale import ScaleHistory
 from sismo.signals.schedule import Schedule
@@ -226,6 +226,16 @@ class View:
             column.nonfinite.extend(column.steps[fresh], column.values[fresh])
             column.nonfinite_read = column.rows
         return column.nonfinite.spans
+
+    def noise(self, channel: str) -> float:
+        """The row-to-row noise of the finite rows of a channel, in its units (``levels.noise``); 0.0 where it was never logged."""
+        column = self._columns.get(channel)
+        return column.cached("noise", lambda: noise(column.finite().values)) if column is not None else 0.0
+
+    def parts(self, channel: str, count: int) -> Values:
+        """The levels of so many parts of the finite rows of a channel (``levels.part_levels``); empty where it was never logged."""
+        column = self._columns.get(channel)
+        return column.cached(f"parts {count}", lambda: part_levels(column.finite().values, count)) if column is not None else np.empty(0)
 
     def trend(self, channel: str) -> Trend | None:
         """The trend of a channel over the last ``trend-steps`` steps; None with too few rows."""

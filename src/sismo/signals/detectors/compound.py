@@ -7,7 +7,7 @@ import numpy as np
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.records.types import Series
 from sismo.signals.kind import TOKENS, language_sign, names, without_vocabulary
-from sismo.signals.levels import end_level, finite, level, part_ends, part_levels
+from sismo.signals.levels import end_level, finite, level, part_ends
 from sismo.signals.trend import block_means, mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
@@ -129,7 +129,7 @@ def _diverges_as_lr_rises(view: View) -> Observation:
     if loss is None or lr is None or norm is None or schedule is None or not schedule.only_rises or schedule.constant or len(loss) < 20:
         return absent(LOSS_TRAIN)
     few = max(3, len(loss) // 20)
-    lowest = int(part_ends(len(loss), 20)[np.argmin(part_levels(loss.values, 20))])
+    lowest = int(part_ends(len(loss), 20)[np.argmin(view.parts(LOSS_TRAIN, 20))])
     step = int(loss.steps[lowest])
     before, after = norm.values[norm.steps <= step][-few:], norm.values[-few:]
     up = level(loss.values[-few:]) > level(loss.values[:few]) > 0

@@ -30,7 +30,7 @@ def _fades(view: View) -> Observation:
         return unknown(LOSS_TRAIN)
     if len(loss) < _ROWS or view.nonfinite(LOSS_TRAIN) or not float(loss.values.min()) >= 0.0 or view.header.objective is not None:
         return absent(LOSS_TRAIN)
-    parts = part_levels(loss.values, _PARTS)
+    parts = view.parts(LOSS_TRAIN, _PARTS)
     first, best, last = level(loss.values[: max(_SMOOTH, len(loss) // 100)]), int(np.argmin(parts)), level(parts[-2:])
     height = last - float(parts[best])
     if not (

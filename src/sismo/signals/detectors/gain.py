@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
-from sismo.signals.levels import level, noise, part_ends, part_levels, wander
+from sismo.signals.levels import level, part_ends, wander
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -35,12 +35,12 @@ def _lost(view: View) -> Observation:
         return unknown(LOSS_TRAIN)
     if len(loss) < _ROWS:
         return absent(LOSS_TRAIN)
-    parts = part_levels(loss.values, _PARTS)
+    parts = view.parts(LOSS_TRAIN, _PARTS)
     if not np.isfinite(parts).all():  # finite rows whose sum is not
         return absent(LOSS_TRAIN)
     best = int(np.argmin(parts))
     gained, undone = float(parts[0] - parts[best]), float(parts[-2:].min() - parts[best])
-    rough = max(noise(loss.values), wander(parts))
+    rough = max(view.noise(LOSS_TRAIN), wander(parts))
     share = view.limit("gain-lost") * (0.5 if mann_kendall(parts[best:]) >= _STEADY else 1.0)
     if best >= _PARTS - 2 or gained <= 6 * rough or undone <= max(share * gained, 6 * rough):
         return absent(LOSS_TRAIN)

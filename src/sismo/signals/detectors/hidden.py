@@ -8,7 +8,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
-from sismo.signals.levels import level, part_levels, wander
+from sismo.signals.levels import level, wander
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -164,7 +164,7 @@ def _skipped_throughout(view: View) -> Observation:
     lost = ~np.isfinite(norm.values)
     whole = len(loss) == view.rows(LOSS_TRAIN) and not view.objective
     alive = int(np.count_nonzero(np.diff(loss.values))) > 0.9 * len(loss)
-    levels = part_levels(loss.values, 10)
+    levels = view.parts(LOSS_TRAIN, 10)
     stands = float(np.ptp(levels)) < max(0.01 * abs(level(levels)), 4 * wander(levels))
     found = present(int(norm.steps[0]), int(norm.steps[-1]), strength=0.8, channel=GRAD_NORM_PRE, count=int(lost.sum()), rows=len(norm))
     return found if whole and alive and stands and bool(lost[0]) and float(lost.mean()) >= 0.9 else absent(GRAD_NORM_PRE)

@@ -163,8 +163,8 @@ def _never_moves(view: View) -> Observation:
         return unknown("more rows of loss/train", rows=len(loss))
     untrained = bool(language_sign(view)) and float(np.min(loss.values)) > _UNTRAINED and first <= 2 * loss.interval
     middle = level(loss.values)
-    levels = part_levels(loss.values, 20)
-    room = max(0.01 * middle, 4 * noise(loss.values) * (20 / len(loss)) ** 0.5)
+    levels = view.parts(LOSS_TRAIN, 20)
+    room = max(0.01 * middle, 4 * view.noise(LOSS_TRAIN) * (20 / len(loss)) ** 0.5)
     if len(loss) < 100 or not untrained or float(np.max(np.abs(levels - middle))) > room:
         return absent(LOSS_TRAIN)
     return present(first, last, strength=0.85, channel=LOSS_TRAIN, level=middle)
@@ -272,7 +272,7 @@ def _ends_above(view: View, factor: float, noises: float) -> Observation:
     if isinstance(loss, Observation):
         return loss
     first = level(loss.values[:3])
-    last, rough = end_level(loss), noise(loss.values)
+    last, rough = end_level(loss), view.noise(LOSS_TRAIN)
     above = first > 0 and last > factor * first and last > first + noises * rough
     return present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if above else absent(LOSS_TRAIN)
 

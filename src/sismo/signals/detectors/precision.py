@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_POST, GRAD_NORM_PRE, LOSS_SCALE, LOSS_TRAIN
-from sismo.signals.levels import level, part_levels
+from sismo.signals.levels import level
 from sismo.signals.rolling import TINY, mad
 from sismo.signals.scale import ScaleHistory
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -179,7 +179,7 @@ def _thousands_over_clip(view: View) -> Observation:
     if clip is None:
         return unknown(GRAD_NORM_POST)
     middle, low, high = level(norm.values), *np.quantile(norm.values, (0.1, 0.9)).tolist()
-    blocks = part_levels(loss.values, 20)
+    blocks = view.parts(LOSS_TRAIN, 20)
     stands = float(np.ptp(blocks)) < 0.02 * abs(level(blocks))
     scaled = view.header.dtype in (None, "fp16") and low > max(1000.0, 1000 * clip) and high < 100 * low
     found = present(int(norm.steps[0]), strength=0.75, channel=GRAD_NORM_PRE, norm=middle, clip=clip)

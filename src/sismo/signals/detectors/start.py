@@ -10,7 +10,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.signals.kind import LARGEST_ENTROPY, PER_TOKEN, names
-from sismo.signals.levels import level, noise
+from sismo.signals.levels import level
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -43,7 +43,7 @@ def _against_guess(view: View, kind: str) -> Observation:
         return unknown("a finite first loss")
     gap = value - guess
     loss = view.finite(LOSS_TRAIN)
-    rough = noise(loss.values) if loss is not None else 0.0
+    rough = view.noise(LOSS_TRAIN) if loss is not None else 0.0
     holds = {
         "near": abs(gap) <= view.limit("first-loss-near"),
         "over": gap > view.limit("first-loss-over") + 2 * rough,  # one row of single examples may stand that high by chance

@@ -10,7 +10,7 @@ import numpy as np
 
 from sismo.records.channels import GRAD_CARRIED, LOSS_TRAIN, LR
 from sismo.records.types import Series
-from sismo.signals.levels import failure, finite, level, noise, part_ends, part_levels, wander
+from sismo.signals.levels import failure, finite, level, part_ends, wander
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -47,7 +47,7 @@ def _best_before_peak(view: View) -> Observation:
         return unknown(LOSS_TRAIN if loss is None else LR)
     if len(loss) < 2 * _PARTS or schedule.constant or schedule.starts_high or any(jump.kind == "up" for jump in schedule.jumps):
         return absent(LR)
-    parts = part_levels(loss.values, _PARTS)
+    parts = view.parts(LOSS_TRAIN, _PARTS)
     ends = loss.steps[part_ends(len(loss), _PARTS)]
     high = int(lr.steps[int(np.argmax(lr.values >= 0.9 * schedule.peak))])
     low = int(lr.steps[np.flatnonzero(lr.values >= 0.8 * schedule.peak)[-1]])
@@ -55,7 +55,7 @@ def _best_before_peak(view: View) -> Observation:
     if before < 1 or before > _EARLY * _PARTS or after - before < _TOP:
         return absent(LR)
     best, top = int(np.argmin(parts[:before])), parts[before:after]
-    rough = max(noise(loss.values) / (len(loss) / _PARTS) ** 0.5, wander(parts))
+    rough = max(view.noise(LOSS_TRAIN) / (len(loss) / _PARTS) ** 0.5, wander(parts))
     room = max(0.05 * abs(float(parts[best])), 6 * rough)
     lost = min(float(top[:_TOP].min()), level(top)) - float(parts[best])
     step = int(ends[best])
