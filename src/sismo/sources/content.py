@@ -183,7 +183,7 @@ class StreamContent(Content):
     def lines(self, *, coded: bool = False) -> Iterator[str]:
         """Non-empty lines, clean of line ends, ANSI codes and NULs. Lines beyond 1 MiB are counted in ``long_lines`` and skipped."""
         for text in self.texts(coded=coded):
-            yield from without_blank_lines(text).split("\n")
+            yield from filter(None, text.split("\n"))
 
     def texts(self, *, coded: bool = False) -> Iterator[str]:
         for block in self._whole_lines():
