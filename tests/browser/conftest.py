@@ -79,6 +79,8 @@ def show(browser: Browser, address: str, complaints: list[str], **context: objec
     page.on("request", lambda request: complaints.append(request.url) if not request.url.startswith((address, "data:")) else None)
     page.goto(address)
     page.wait_for_selector("html[data-ready]", timeout=20_000)
+    # What is below the screen is drawn when the page is idle; callbacks of that kind come in the order in which they were asked for.
+    page.evaluate("() => new Promise((done) => requestIdleCallback(() => done()))")
     return page
 
 
