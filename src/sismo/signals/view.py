@@ -227,6 +227,11 @@ class View:
             column.nonfinite_read = column.rows
         return column.nonfinite.spans
 
+    def level(self, channel: str) -> float:
+        """The median of the finite rows of a channel; NaN where there is none."""
+        column = self._columns.get(channel)
+        return column.cached("level", lambda: median(column.finite().values)) if column is not None else math.nan
+
     def noise(self, channel: str) -> float:
         """The row-to-row noise of the finite rows of a channel, in its units (``levels.noise``); 0.0 where it was never logged."""
         column = self._columns.get(channel)

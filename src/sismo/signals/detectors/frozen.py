@@ -52,6 +52,8 @@ def _come_again(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < _MANY:
         return unknown(LOSS_TRAIN)
+    if distinct(loss.values[: len(loss) * 3 // 10]).size > len(loss) / 4:  # a part of a long log tells that they differ
+        return absent(LOSS_TRAIN)
     values = distinct(loss.values)
     half = len(loss) // 2
     if view.objective is not None or not 2 < values.size <= len(loss) / 4 or _on_a_grid(values):

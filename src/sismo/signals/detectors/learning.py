@@ -138,7 +138,7 @@ def _flat(view: View) -> Observation:
     first, last = level(loss.values[: max(5, len(loss) // 10)]), end_level(loss)
     fell = (first - last) / abs(first) if first else 0.0
     flat = abs(fell) < 0.02 or (abs(trend.z) < 1.96 and -0.5 < fell < 0.1)
-    found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, level=level(loss.values), change=-fell)
+    found = present(int(loss.steps[0]), int(loss.steps[-1]), channel=LOSS_TRAIN, level=view.level(LOSS_TRAIN), change=-fell)
     return found if flat else absent(LOSS_TRAIN, change=-fell)
 
 
@@ -162,7 +162,7 @@ def _never_moves(view: View) -> Observation:
     if len(loss) < 20:
         return unknown("more rows of loss/train", rows=len(loss))
     untrained = bool(language_sign(view)) and float(np.min(loss.values)) > _UNTRAINED and first <= 2 * loss.interval
-    middle = level(loss.values)
+    middle = view.level(LOSS_TRAIN)
     levels = view.parts(LOSS_TRAIN, 20)
     room = max(0.01 * middle, 4 * view.noise(LOSS_TRAIN) * (20 / len(loss)) ** 0.5)
     if len(loss) < 100 or not untrained or float(np.max(np.abs(levels - middle))) > room:

@@ -211,7 +211,7 @@ def _loss_leaps(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < 4:
         return unknown(LOSS_TRAIN)
-    middle = level(loss.values)
+    middle = view.level(LOSS_TRAIN)
     high = np.nonzero(loss.values > 1000 * middle)[0] if middle > 0 else np.zeros(0, dtype=np.int64)
     calm = loss.values < 10 * middle
     lone = [int(i) for i in high if i + 1 < len(loss) and calm[i + 1] and np.count_nonzero(~calm[max(0, i - 3) : i + 4]) == 1]
