@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.records.types import Series
 from sismo.signals.levels import before, level
 from sismo.signals.rolling import medians
 from sismo.signals.spikes import Spike
@@ -71,6 +72,14 @@ def judged(view: View) -> Spike | Observation:
     return worst(spikes) if spikes else absent(LOSS_TRAIN)
 
 
+def judged_beside(view: View, channel: str) -> tuple[Spike, Series] | Observation:
+    """The same with the finite rows of another channel, or that the channel is missing."""
+    spike, series = judged(view), view.finite(channel)
+    if isinstance(spike, Observation):
+        return spike
+    return unknown(channel) if series is None else (spike, series)
+
+
 def worst(spikes: list[Spike]) -> Spike:
     """A persistent one before any that recovered, then the highest."""
     return max(spikes, key=lambda s: (s.recovered is False, s.z))
@@ -104,12 +113,10 @@ def back_late(view: View, spike: Spike) -> int | None:
 
 def norm_at(view: View) -> Observation:
     """Gradient norm in the rows of the spike over its level before it."""
-    spike = judged(view)
-    if isinstance(spike, Observation):
-        return spike
-    norm = view.finite(GRAD_NORM_PRE)
-    if norm is None:
-        return unknown(GRAD_NORM_PRE)
+    found = judged_beside(view, GRAD_NORM_PRE)
+    if isinstance(found, Observation):
+        return found
+    spike, norm = found
     base = level(before(norm, spike.start, 100))
     around = norm.values[(norm.steps >= spike.start - norm.interval) & (norm.steps <= spike.end)]
     if not around.size or not base > 0:

@@ -10,7 +10,7 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL, LR
 from sismo.signals.levels import after, before, level
 from sismo.signals.rolling import TINY
 from sismo.signals.spikes import Spike
-from sismo.signals.standing import interval_of, judged, norm_at
+from sismo.signals.standing import interval_of, judged, judged_beside, norm_at
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -24,12 +24,10 @@ _PROMPT, _AS_MUCH = 20, 0.8
 
 def _norm_stays_up(view: View) -> Observation:
     """The norm keeps a higher level after the spike: the data or the targets changed, not one batch."""
-    spike = judged(view)
-    if isinstance(spike, Observation):
-        return spike
-    norm = view.finite(GRAD_NORM_PRE)
-    if norm is None:
-        return unknown(GRAD_NORM_PRE)
+    found = judged_beside(view, GRAD_NORM_PRE)
+    if isinstance(found, Observation):
+        return found
+    spike, norm = found
     base, now = level(before(norm, spike.start, 100)), level(after(norm, spike.end, 100)[5:])
     if not (base > 0 and now > 0):
         return unknown("the gradient norm around step {at}", at=spike.start)
