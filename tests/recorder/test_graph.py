@@ -67,6 +67,7 @@ def test_what_is_squashed_before_a_loss_that_squashes_is_named(loss: Callable[[T
         (lambda z: functional.cross_entropy(z, TARGET, reduction="sum"), True),
         (lambda z: functional.cross_entropy(z, TARGET, reduction="none").sum(), True),
         (lambda z: functional.mse_loss(z, SHARES, reduction="sum"), True),
+        (lambda z: functional.cross_entropy(z, TARGET, reduction="sum") / 1 * 1.0, True),
         (lambda z: functional.cross_entropy(z, TARGET, reduction="sum") / 4, False),
         (lambda z: functional.cross_entropy(z, TARGET, reduction="none").mean(), False),
         (lambda z: functional.cross_entropy(z, TARGET), False),
@@ -115,9 +116,37 @@ def test_the_graph_is_seen_at_the_first_step_and_at_the_one_that_is_lost(tmp_pat
     assert [step for step, _ in _train(tmp_path / "fine", lambda z, step: functional.cross_entropy(z, TARGET))] == [0]
 
 
-@pytest.mark.parametrize("given", [Tensor.detach, Tensor.item])
-def test_a_loss_without_its_graph_tells_nothing(tmp_path: Path, given: Callable[[Tensor], object]) -> None:
-    assert _train(tmp_path, lambda z, step: functional.cross_entropy(z, TARGET), given) == []
+@pytest.mark.parametrize("given", [Tensor.detach, Tensor.item, lambda loss: None])
+def test_a_loss_that_comes_without_its_graph_is_seen_when_backward_is_called(tmp_path: Path, given: Callable[[Tensor], object]) -> None:
+    seen = _train(tmp_path, lambda z, step: functional.cross_entropy(z / (step != 20), TARGET) * (z - z + 1).log().sum().exp(), given)
+    assert [step for step, _ in seen] == [0, 20]
+    assert all({"LogSoftmax", "Log", "Exp"} <= set(data["ops"]) and data["whole"] for _, data in seen)
+
+
+def test_every_loss_of_a_step_that_backward_is_called_on_is_looked_at_and_no_other_models(tmp_path: Path) -> None:
+    model, other = nn.Linear(5, 3), nn.Linear(5, 3)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        other(torch.randn(4, 5)).softmax(-1).log().mean().backward()
+        for loss in (model(torch.randn(4, 5)).exp().mean(), functional.cross_entropy(model(torch.randn(4, 5)), TARGET)):
+            loss.backward()
+        optimizer.step()
+        recorder.step(1.0)
+    (found,) = read_run(tmp_path).events_of("graph")
+    assert found.data["ops"] == ["Addmm", "Exp", "LogSoftmax", "Mean", "NllLoss", "T"]
+
+
+def test_the_graph_of_a_scaled_loss_is_that_of_the_loss(tmp_path: Path) -> None:
+    model = nn.Linear(5, 3)
+    optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale=1024.0)
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        scaler.scale(functional.cross_entropy(model(torch.randn(4, 5)), TARGET, reduction="sum")).backward()
+        scaler.step(optimizer)
+        recorder.step(None)
+    (found,) = read_run(tmp_path).events_of("graph")
+    assert found.data["sum"] is True
+    assert "Mul" not in found.data["ops"]
+    assert 1 < read_run(tmp_path).series["loss/train"].values[0] < 20
 
 
 def test_log_of_zero_is_not_named_where_no_logarithm_is_taken(tmp_path: Path) -> None:

@@ -184,6 +184,42 @@ def test_a_model_whose_parts_are_called_one_by_one_is_recorded_at_every_step(tmp
     assert read_run(tmp_path).series["act_mean_abs/inner.wte"].steps.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_the_batch_of_a_loop_that_calls_the_parts_is_that_of_the_part_it_calls_first(tmp_path: Path, named: bool) -> None:
+    class Parts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.unused, self.head, self.encoder = nn.Linear(2, 2), nn.Linear(6, 1), nn.Sequential(nn.Linear(7, 6), nn.ReLU())
+
+    torch.manual_seed(0)
+    model = Parts()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    inputs = [torch.randn(3, 7) for _ in range(5)]
+    inputs[3] = inputs[2]
+    inputs[4] = inputs[4] / 0
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        with torch.no_grad():
+            model.head(torch.zeros(1, 6))
+        for batch in inputs:
+            loss = model.head(model.encoder(input=batch) if named else model.encoder(batch)).square().mean()
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+        assert sum(len(module._forward_pre_hooks) for module in model.encoder) < 3  # but for those that measure
+    found = read_run(tmp_path).series
+    assert found["batch/length"].values.tolist() == [7.0] * 5
+    assert found["batch/repeats"].values.tolist() == [1.0, 1.0, 1.0, 2.0, 1.0]
+    assert found["batch/nonfinite"].values.tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+    assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_nothing_waits_for_parts_where_the_model_itself_is_called(tmp_path: Path) -> None:
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        train(model, optimizer, 1, recorder.step)
+        assert not recorder._hooks._parts
+
+
 def test_results_of_any_kind_are_read_as_they_lie() -> None:
     values = torch.ones(2, 3)
     assert floating(torch.max(values, 1)) is not None

@@ -52,6 +52,43 @@ def test_hugging_face_trainer(tmp_path: Path) -> None:
     assert len(found.events_of("checkpoint")) == 2
 
 
+@pytest.mark.parametrize("kind", ["own compute_loss", "function", "smoothed"])
+def test_a_loss_that_hugging_face_is_told_how_to_work_out_is_recorded_with_its_graph(tmp_path: Path, kind: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    from sismo.recorder.integrations.huggingface import RecorderCallback
+
+    config = transformers.GPT2Config(
+        vocab_size=64, n_positions=32, n_embd=32, n_layer=2, n_head=2, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0
+    )
+    rows = [{"input_ids": row, "labels": row} for row in torch.randint(0, 64, (40, 16), generator=torch.Generator().manual_seed(0))]
+
+    class Own(transformers.Trainer):
+        def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+            inputs = dict(inputs)
+            labels = inputs.pop("labels")
+            return nn.functional.cross_entropy(model(**inputs).logits.softmax(-1).flatten(0, 1), labels.flatten())
+
+    def own(outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
+        scores = outputs.logits.softmax(-1).flatten(0, 1)
+        return nn.functional.cross_entropy(scores, labels.flatten(), reduction="sum") / num_items_in_batch
+
+    transformers.set_seed(1)
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path / "out"), max_steps=4, per_device_train_batch_size=2, gradient_accumulation_steps=2, logging_steps=1,
+        report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True, label_smoothing_factor=0.1 if kind == "smoothed" else 0.0,
+    )  # fmt: skip
+    trainer = (Own if kind == "own compute_loss" else transformers.Trainer)(
+        model=transformers.GPT2LMHeadModel(config), args=arguments, train_dataset=rows, callbacks=[RecorderCallback(tmp_path / "run")],
+        compute_loss_func=own if kind == "function" else None,
+    )  # fmt: skip
+    trainer.train()
+    found = read_run(tmp_path / "run")
+    logged = [row["loss"] for row in trainer.state.log_history if "loss" in row]
+    assert found.series["loss/train"].values.tolist() == pytest.approx(logged, rel=1e-3)
+    (graph,) = found.events_of("graph")
+    assert graph.data["squashed"] == (None if kind == "smoothed" else "softmax")
+
+
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning")
 def test_peft_records_the_adapters_and_finds_nothing_wrong_with_frozen_weights(tmp_path: Path) -> None:
     peft = pytest.importorskip("peft")
@@ -112,8 +149,42 @@ def test_lightning_trainer(tmp_path: Path) -> None:
     trainer.fit(Module(), data, data)
     found = read_run(tmp_path / "run")
     assert len(found.series["loss/train"]) == 5
+    assert len(found.series["batch/fingerprint"]) == 5
+    assert {"Addmm", "Mean", "Pow", "Relu"} <= set(found.events_of("graph")[0].data["ops"])
     assert {"grad_norm/pre", "grad_norm/post", "lr/0"} <= found.series.keys()
     assert found.header.status == "completed"
+
+
+@pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec.. is deprecated:FutureWarning")
+def test_lightning_accumulation_records_the_loss_of_the_whole_step(tmp_path: Path) -> None:
+    lightning = pytest.importorskip("lightning")
+    from sismo.recorder.integrations.lightning import RecorderCallback
+
+    class Module(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Linear(4, 1)
+            self.seen: list[float] = []
+
+        def training_step(self, batch: list[Tensor], index: int) -> Tensor:
+            loss = self.net(batch[0]).square().mean()
+            self.seen.append(loss.item())
+            return loss
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.AdamW(self.parameters(), 1e-2)
+
+    torch.manual_seed(0)
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(24, 4)), batch_size=4)
+    trainer = lightning.Trainer(
+        max_steps=3, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False, accumulate_grad_batches=2,
+        default_root_dir=tmp_path, callbacks=[RecorderCallback(tmp_path / "run")], enable_checkpointing=False,
+    )  # fmt: skip
+    module = Module()
+    trainer.fit(module, data)
+    assert read_run(tmp_path / "run").series["loss/train"].values.tolist() == pytest.approx(
+        [(one + other) / 2 for one, other in zip(module.seen[::2], module.seen[1::2], strict=True)]
+    )
 
 
 def test_tensorboard(tmp_path: Path) -> None:

@@ -437,3 +437,53 @@ def test_norms_are_right_where_clipping_is_called_for_groups_that_overlap(
     run = read_run(tmp_path)
     for name, values in expected.items():
         np.testing.assert_allclose(run.series[f"grad_norm/{name}"].values, values, rtol=1e-4)
+
+
+def test_a_loss_that_is_not_given_is_what_backward_was_called_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    def losses(kind: str) -> list[float]:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+        quasi = kind == "closure"
+        optimizer: torch.optim.Optimizer = torch.optim.LBFGS(model.parameters(), 0.1) if quasi else torch.optim.SGD(model.parameters(), 0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=kind == "scaled")
+        meant = []
+        with Recorder(model, optimizer, tmp_path / kind) as recorder:
+            for _ in range(3):
+                batch, parts = torch.randn(8, 4), 2 if kind == "parts" else 1
+                first: list[float] = []
+
+                def closure(batch: torch.Tensor = batch, parts: int = parts, first: list[float] = first) -> torch.Tensor:
+                    optimizer.zero_grad()
+                    for part in batch.chunk(parts):
+                        hidden = (
+                            checkpoint(model[:2], part.requires_grad_(), use_reentrant=True) if kind == "checkpointed" else model[:2](part)
+                        )
+                        loss = model[2](hidden).square().mean() / parts
+                        first.append(loss.item())
+                        torch.autograd.backward(iter([scaler.scale(loss)])) if kind == "scaled" else loss.backward()
+                    return loss
+
+                if quasi:
+                    optimizer.step(closure)
+                    assert len(first) > 2
+                    first = first[:1]
+                else:
+                    closure()
+                    scaler.step(optimizer)
+                    scaler.update()
+                meant.append(sum(first))
+                recorder.step(None)
+            assert recorder.recording
+        assert read_run(tmp_path / kind).series["loss/train"].values.tolist() == pytest.approx(meant)
+        return meant
+
+    for kind in ("plain", "parts", "scaled", "checkpointed", "closure"):
+        losses(kind)
+    assert "given no loss" not in caplog.text
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path / "none") as recorder:
+        recorder.step(None)
+        recorder.step(None)
+    assert caplog.text.count("given no loss") == 1

@@ -12,8 +12,9 @@ class Moment(StrEnum):
     with Recorder(model, optimizer, "runs/a") as rec:
         for batch in loader:
             for part in batch:                    # gradient accumulation: only the first part is looked at
-                loss = model(part)                # INPUTS      the model is called in training, with these arguments
-                scaler.scale(loss).backward()     #             (taps on single layers are set by the panels themselves)
+                loss = model(part)                # INPUTS      the model is called in training, with these arguments; or a part of it
+                scaler.scale(loss).backward()     # BACKWARD    a loss with its graph, and what it was multiplied by
+                                                  #             (taps on single layers are set by the panels themselves)
             scaler.unscale_(optimizer)
             clip_grad_norm_(...)                  # CLIPPED     norm before clipping and threshold are known
             scaler.step(optimizer)                # BEFORE_UPDATE  gradients are final, weights are old
@@ -26,6 +27,7 @@ class Moment(StrEnum):
     """
 
     INPUTS = "inputs"
+    BACKWARD = "backward"
     CLIPPED = "clipped"
     BEFORE_UPDATE = "before_update"
     AFTER_UPDATE = "after_update"

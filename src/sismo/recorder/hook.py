@@ -40,6 +40,8 @@ def elsewhere() -> bool:
 
 
 def _leave(module: nn.Module, *given: Any) -> None:
-    for hooks in (module._forward_pre_hooks, module._forward_hooks):
-        for key in [key for key, hook in hooks.items() if isinstance(hook, Hook) and hook._call is _leave]:
-            del hooks[key]
+    # With it go those of its parts: not every one of them need be called.
+    for part in module.modules():
+        for hooks in (part._forward_pre_hooks, part._forward_hooks):
+            for key in [key for key, hook in hooks.items() if isinstance(hook, Hook) and hook._call is _leave]:
+                del hooks[key]

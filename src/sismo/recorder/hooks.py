@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
 
 from sismo.recorder.events import Moment
 from sismo.recorder.hook import Hook, elsewhere
@@ -32,8 +33,11 @@ class Hooks:
         self._scene, self._shield, self._tell = scene, shield, tell
         self._undo: list[Callable[[], None]] = []
         self._updated: set[int] = set()
-        self._called = False
+        self._called = self._root_called = self._part_called = False
+        self._parts: dict[nn.Module, RemovableHandle] = {}
         self.tap_at_call = False
+        self._again = self._in_backward = False
+        self._scaled: list[weakref.ref[Tensor]] = []
         self._norm_type = 2.0
         self.acted = False
         self._weights: list[Weight] | None = None
@@ -45,14 +49,18 @@ class Hooks:
         for optimizer in self._scene.optimizers:
             for handle in (optimizer.register_step_pre_hook(self._before), optimizer.register_step_post_hook(self._after)):
                 self._undo.append(handle.remove)
-        self._patch(torch.amp.GradScaler, "scale", self._scaler_scale)
-        self._patch(torch.amp.GradScaler, "step", self._scaler_step)
+        for kind in _kinds(torch.amp.GradScaler):
+            for name, make in (("scale", self._scaler_scale), ("step", self._scaler_step)):
+                if name in vars(kind):
+                    self._patch(kind, name, make)
+        self._patch(torch.autograd, "backward", self._backward)
         self._patch(clip_grad, "_get_total_norm", self._total_norm)
         self._patch(clip_grad, "_clip_grads_with_norm_", self._norm_clip)
         self._patch(clip_grad, "_group_tensors_by_device_and_dtype", self._value_clip)
         if not self._scene.compiled:
             handle = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
-            self._undo.append(handle.remove)
+            self._undo += [handle.remove, self._let_go_of_parts]
+            self._await_parts()
 
     def take_down(self) -> None:
         """Removes them, last one first."""
@@ -65,7 +73,9 @@ class Hooks:
         They wait for that call, unless training goes past it, as where the loop calls the parts of its model one by one.
         """
         self.tap_at_call = self._called
-        self._called = self.acted = False
+        if not (self._root_called or self._part_called or self._scene.compiled or len(self._parts) > 1):
+            self._await_parts()
+        self._called = self._root_called = self._part_called = self.acted = False
         self._updated.clear()
 
     def _patch(self, holder: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -98,15 +108,41 @@ class Hooks:
         if not torch.is_grad_enabled():
             for taps in self._scene.taps:
                 taps.rest()
+            if len(self._parts) > 1:
+                self._let_go_of_parts()
             self._run(Moment.EVALUATED, module.training)
             return
+        if not self._root_called:
+            self._root_called = True
+            self._let_go_of_parts()
         draft = self._scene.draft
         draft.in_training = module.training or bool(draft.in_training)
         if module.training and not self._called:
             self._called = True
             for taps in self._scene.taps:
                 taps.hang()
-            self._run(Moment.INPUTS, arguments, options)
+            if not self._part_called:
+                self._run(Moment.INPUTS, arguments, options)
+
+    def _await_parts(self) -> None:
+        """Where a loop calls the parts of its model one by one, the inputs are those of the part that it calls first.
+
+        Which one that is shows the first time, and after it only that part is waited for; none is, once the model itself was called.
+        """
+        for module in self._scene.root.modules():
+            if module is not self._scene.root and module not in self._parts and not isinstance(module, torch.jit.ScriptModule):
+                self._parts[module] = module.register_forward_pre_hook(Hook(self._part), with_kwargs=True)
+
+    def _let_go_of_parts(self, *, but: nn.Module | None = None) -> None:
+        for module in [module for module in self._parts if module is not but]:
+            self._parts.pop(module).remove()
+
+    def _part(self, module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+        if self._called or self._part_called or not (module.training and torch.is_grad_enabled()):
+            return
+        self._part_called = True
+        self._let_go_of_parts(but=module)
+        self._run(Moment.INPUTS, arguments, options)
 
     def _before(self, optimizer: Optimizer, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if elsewhere():
@@ -128,7 +164,11 @@ class Hooks:
         @functools.wraps(closure)
         def call(*arguments: Any, **options: Any) -> Any:
             nonlocal told
-            result = closure(*arguments, **options)
+            self._again = told
+            try:
+                result = closure(*arguments, **options)
+            finally:
+                self._again = False
             if not told:
                 told = True
                 self._run(Moment.BEFORE_UPDATE, optimizer)
@@ -143,9 +183,34 @@ class Hooks:
         def scale(scaler: Any, *arguments: Any, **options: Any) -> Any:
             if scaler.is_enabled():
                 self._scene.scaler = scaler
-            return original(scaler, *arguments, **options)
+            result = original(scaler, *arguments, **options)
+            many = [result] if isinstance(result, Tensor) else result if isinstance(result, (list, tuple)) else []
+            self._scaled = [weakref.ref(tensor) for tensor in many if scaler.is_enabled()]
+            return result
 
         return scale
+
+    def _backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def note(tensors: Any) -> None:
+            for tensor in [tensors] if isinstance(tensors, Tensor) else tensors:
+                if isinstance(tensor, Tensor) and tensor.numel() == 1 and tensor.grad_fn is not None:
+                    scaler = self._scene.scaler if any(known() is tensor for known in self._scaled) else None
+                    self._tell(Moment.BACKWARD, tensor, None if scaler is None else scaler._scale)
+
+        def backward(tensors: Any, *arguments: Any, **options: Any) -> Any:
+            if not isinstance(tensors, (Tensor, Sequence)):
+                tensors = tuple(tensors)  # what can be gone through only once
+            # Activation checkpointing calls one within another, and an optimizer may call its closure again.
+            if self._in_backward or self._again:
+                return original(tensors, *arguments, **options)
+            self._look(note, (tensors,), {})
+            self._in_backward = True
+            try:
+                return original(tensors, *arguments, **options)
+            finally:
+                self._in_backward = False
+
+        return backward
 
     def _scaler_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scaler: Any, optimizer: Any, *arguments: Any, **options: Any) -> Any:
@@ -209,3 +274,10 @@ class Hooks:
             self._weights = self._scene.weights
             self._mine = {id(weight.tensor) for weight in self._weights}
         return any(id(tensor) in self._mine for tensor in tensors)
+
+
+def _kinds(kind: type) -> Iterator[type]:
+    """A class and all that are made of it."""
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _kinds(one)

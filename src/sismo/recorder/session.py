@@ -173,7 +173,8 @@ class Recorder:
         """An optimizer step is over.
 
         Arguments:
-            loss: the training loss, a tensor or a number.
+            loss: the training loss, a tensor or a number. None where the loop has none at hand: what backward was called on since the
+                last step is added up.
             val: the validation loss, where there was an evaluation; a mapping for several sets.
             classes: loss of each class or domain. terms: the terms that the loss is the sum of.
             ids: what tells the samples of the batch; the last ones are written down when something goes wrong.

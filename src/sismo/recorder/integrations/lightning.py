@@ -35,9 +35,8 @@ class RecorderCallback(Callback):
             return
         self._steps = trainer.global_step
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
-        # Lightning hands out the loss divided by the number of micro-batches.
-        scale = trainer.accumulate_grad_batches
-        self.recorder.step(loss * scale if loss is not None and scale > 1 else loss)
+        # Of several micro-batches only the last one is handed out; a loop of the module's own knows best which its loss is.
+        self.recorder.step(None if pl_module.automatic_optimization else loss)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """An evaluation is over; the first one, before training, has no step to belong to."""

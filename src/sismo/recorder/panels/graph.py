@@ -3,7 +3,8 @@
 From the names of the nodes that autograd keeps behind the loss: nothing is worked out and no tensor is read. ``ops``: which operations
 there are; ``whole``: whether all of them were seen, which a function of somebody's own or a compiled part prevents; ``sum``: whether the
 loss is a criterion summed over its batch; ``squashed``: the softmax or sigmoid whose output goes into a criterion that has one of its
-own. Cost: some microseconds a node, at the first step and once where the loss is lost. Source: the catalogue (log(0) in the loss,
+own. The loss is the one that the loop gives, where that has its graph; else those that backward is called on, the first few of the step.
+Cost: some microseconds a node, at the first step and once where the loss is lost. Source: the catalogue (log(0) in the loss,
 ``accumulation-not-averaged``); UMLAUT and DeepLocalize (a softmax before cross-entropy).
 """
 
@@ -25,7 +26,8 @@ from sismo.records.types import Event
 _MOST = 20_000
 """Nodes that are looked at: a hundred transformer blocks have some 5,000."""
 _NATIVE = re.compile(r"^(\w+)Backward\d+$")
-_LEAVES = ("torch::autograd::AccumulateGrad", "_DDPSinkBackward")
+_LEAF = "torch::autograd::AccumulateGrad"
+_LEAVES = (_LEAF, "_DDPSinkBackward")
 _PASSING = re.compile(r"(View|Reshape|Transpose|Permute|Squeeze|Slice|Select|Clone|Copy|Expand|Index|Alias|Clamp)|^T$")
 """Operations that hand numbers on as they are."""
 _OWN = {
@@ -38,6 +40,8 @@ _OWN = {
 _MATRICES = re.compile(r"mm$|conv|linear|rnn|attention", re.IGNORECASE)
 """Where a loss ends and a model begins."""
 _PER_EXAMPLE, _SUMMED = 0, 2
+_PASSES = 4
+"""Backward passes of one step that are looked at: those of accumulation are alike."""
 
 
 class GraphPanel(Panel):
@@ -48,6 +52,7 @@ class GraphPanel(Panel):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._due, self._lost = True, False
+        self._looks = 0
         self._found: Mapping[str, object] | None = None
 
     def jobs(self) -> Sequence[Job]:
@@ -56,16 +61,39 @@ class GraphPanel(Panel):
     def arm(self, parts: Collection[str]) -> None:
         pass
 
+    def on_backward(self, loss: Tensor, by: Tensor | None) -> None:
+        """Looks at the losses of the first step, and of the first that is lost, while they have their graphs."""
+        top = loss.grad_fn if by is None else _below(loss.grad_fn)[0]
+        self._lose(loss)
+        if (self._due or 0 < self._looks < _PASSES) and self._trains(top):
+            self._look(top, self._found if self._looks else None)
+
     def on_step(self, loss: object, more: object) -> None:
-        """Looks at the first loss that comes with its graph, and again at the first that is lost."""
-        if not isinstance(loss, Tensor) or loss.grad_fn is None:
-            return
+        """Where the loop gives its loss with the graph, that is the loss, and not what backward was called on."""
+        if isinstance(loss, Tensor) and loss.grad_fn is not None:
+            self._lose(loss)
+            if self._due or self._looks:
+                self._look(loss.grad_fn, None)
+        self._looks = 0
+
+    def _lose(self, loss: Tensor) -> None:
         # On the CPU a number is there at once; elsewhere it is told later that a loss was lost, and the next one is looked at.
         if not self._lost and loss.device.type == "cpu" and not bool(loss.detach().isfinite().all().numpy()):
             self._lost = self._due = True
-        if self._due:
-            self._due = False
-            self._found = described(loss.grad_fn)
+            self._looks = 0
+
+    def _look(self, top: Any, others: Mapping[str, Any] | None) -> None:
+        self._due, self._looks = False, self._looks + 1
+        found = described(top)
+        self._found = found if others is None else _together(others, found)
+
+    def _trains(self, top: Any) -> bool:
+        """Whether a loss is one of this model: another may be trained beside it. Weights that ranks share out do not tell."""
+        if self.scene.sharded or self.scene.cut:
+            return True
+        mine = {id(parameter) for parameter in self.scene.root.parameters()}
+        leaves = [node for node in _under(top)[0] if _op(node) == _LEAF]
+        return not leaves or any(id(node.variable) in mine for node in leaves)
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         if not self._lost and not math.isfinite(values.get(LOSS_TRAIN, 0.0)):
@@ -74,21 +102,32 @@ class GraphPanel(Panel):
         return [Event(step, "graph", found)] if found is not None else []
 
 
-def described(top: Any) -> Mapping[str, object]:
+def described(top: Any) -> Mapping[str, Any]:
     """What the graph under a node is made of; see the head of this file."""
-    ops: set[str] = set()
-    seen, pending = {top}, deque([top])
-    whole = True
+    nodes, whole = _under(top)
+    ops = set(map(_op, nodes))
+    return {"ops": sorted(ops - {"", *_LEAVES}), "whole": whole and "" not in ops, "sum": _is_sum(top), "squashed": _squashed(top)}
+
+
+def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Several losses of one step."""
+    return {
+        "ops": sorted({*one["ops"], *other["ops"]}),
+        "whole": one["whole"] and other["whole"],
+        "sum": one["sum"] and other["sum"],
+        "squashed": one["squashed"] or other["squashed"],
+    }
+
+
+def _under(top: Any) -> tuple[list[Any], bool]:
+    """The nodes from one on, and whether that is all of them."""
+    seen, pending = {top: None}, deque([top])
     while pending and len(seen) < _MOST:
-        node = pending.popleft()
-        op = _op(node)
-        whole = whole and bool(op)
-        ops.add(op)
-        for below in _below(node):
+        for below in _below(pending.popleft()):
             if below not in seen:
-                seen.add(below)
+                seen[below] = None
                 pending.append(below)
-    return {"ops": sorted(ops - {"", *_LEAVES}), "whole": whole and not pending, "sum": _is_sum(top), "squashed": _squashed(top)}
+    return list(seen), not pending
 
 
 def _op(node: Any) -> str:
@@ -109,9 +148,21 @@ def _below(node: Any) -> list[Any]:
 
 def _is_sum(top: Any) -> bool:
     """Whether a criterion adds up its batch, in itself or in a sum right behind it."""
+    # As a loop of any number of micro-batches does it where there is one.
+    while _op(top) in ("Div", "Mul") and len(below := _below(top)) == 1 and _by_one(top):
+        top = below[0]
     own = getattr(top, "_saved_reduction", None)
     behind = _below(top) if _op(top) == "Sum" else []
     return own == _SUMMED or any(getattr(node, "_saved_reduction", None) == _PER_EXAMPLE for node in behind)
+
+
+def _by_one(node: Any) -> bool:
+    """Whether a product or quotient is with the number 1; a number of Python's becomes a tensor on the host. Unknown after backward."""
+    try:
+        number = getattr(node, "_saved_other", None)
+    except RuntimeError:
+        return False
+    return isinstance(number, Tensor) and number.device.type == "cpu" and number.numel() == 1 and bool((number == 1).numpy())
 
 
 def _squashed(top: Any) -> str | None:

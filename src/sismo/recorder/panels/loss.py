@@ -1,7 +1,8 @@
 """Panel 1, the loss: ``loss/train``, ``loss/val``, ``loss_class/CLASS``, ``loss_term/TERM``, ``loss_val/SET``.
 
-Formula: the scalar that was given to ``Recorder.step``, unchanged. Cost: nothing; a tensor is not read in the step that made it.
-Source: the user's own panel 1. A loss that is no scalar is averaged, with a warning; one that is not finite is recorded as it is.
+Formula: the scalar that was given to ``Recorder.step``, unchanged; where that is None, the sum of what backward was called on since the
+last step, with the loss scale divided out. Cost: nothing; a tensor is not read in the step that made it. Source: the user's own panel 1.
+A loss that is no scalar is averaged, with a warning; one that is not finite is recorded as it is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
+from torch import Tensor
+
+from sismo.recorder.local import local
 from sismo.recorder.panel import Job, Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.shield import log
@@ -26,6 +30,7 @@ class LossPanel(Panel):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._warned: set[str] = set()
+        self._parts: list[Tensor] = []
         self._finite = True
         self._told = False
 
@@ -35,9 +40,17 @@ class LossPanel(Panel):
     def arm(self, parts: Collection[str]) -> None:
         pass
 
+    def on_backward(self, loss: Tensor, by: Tensor | None) -> None:
+        """Keeps the number: the graph goes as the loop lets go of it."""
+        number = local(loss).reshape(())
+        self._parts.append(number if by is None else number / by)
+
     def on_step(self, loss: object, more: Mapping[str, object]) -> None:
         """Takes the loss and everything that was given by name beside it."""
-        self._add(LOSS_TRAIN, loss)
+        parts, self._parts = self._parts, []
+        if loss is None and not parts:
+            self._say(LOSS_TRAIN, "rec.step was given no loss, and backward was called on none since the last step: give it the loss")
+        self._add(LOSS_TRAIN, sum(parts[1:], parts[0]) if loss is None and parts else loss)
         for family, value in more.items():
             if value is None:
                 continue
@@ -59,7 +72,11 @@ class LossPanel(Panel):
 
     def _add(self, channel: str, value: object) -> None:
         said = self.scene.draft.offer(channel, value)
-        if said is not None and channel not in self._warned:
+        if said is not None:
+            self._say(channel, said)
+
+    def _say(self, channel: str, said: str) -> None:
+        if channel not in self._warned:
             self._warned.add(channel)
             log.warning("%s", said)
 
