@@ -6,9 +6,11 @@ of them, and every step is compared with the mean of the two bare ones beside it
 the smaller one compiled, without the others. The first steps do not count: the model is compiled in the first one, sismo measures
 everything in it, and the cost of each job is learnt there.
 
-Times are CPU seconds of the thread, so that what else runs on the machine does not count; ``--wall`` for the clock on the wall. The
-ratios still carry the noise of a shared machine, which the second bare loop tells. So two more numbers come from inside sismo: the share
-of the time that its own code took, over all steps with the first one, and in the worst of the others.
+Times are CPU seconds of the thread, so that what else runs on the machine does not count; ``--wall`` for the clock on the wall. A step
+can still be twice as long because of what others did to the caches, so that all of it is done several times, with the same work at the
+same steps (see ``turns``): a mean is that of all passes, and the worst step is the worst of those that each step took at best. What noise
+is left the second bare loop tells. Two more numbers come from inside sismo: the share of the time that its own code took, over all steps
+of the first pass, and in the worst but the first.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -31,7 +33,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sismo.bench import tables
-from sismo.recorder import Recorder, clock
+from sismo.bench.turns import Time
+from sismo.recorder import Recorder
 from sismo.records.reader import read_run
 
 MAX_MEAN, MAX_STEP, MAX_FULL = 1.01, 1.1, 1.30
@@ -62,30 +65,12 @@ class Transformer(nn.Module):
         return self.head(self.norm(self.layers(self.embed(tokens), mask=mask, is_causal=True)))
 
 
-class Turns:
-    """A clock that stands still for a loop while others have their turn: a recorder must not take their time for that of its own steps."""
-
-    def __init__(self, raw: Callable[[], float]) -> None:
-        self._raw = raw
-        self._shown = self._began = 0.0
-
-    def __call__(self) -> float:
-        return self._shown + self._raw() - self._began
-
-    @contextmanager
-    def turn(self, loop: Loop) -> Iterator[None]:
-        """Goes on from where it stood for this loop."""
-        self._shown, self._began = loop.clock, self._raw()
-        yield
-        loop.clock = self()
-
-
 class Loop:
-    """One training loop, a step at a time. ``clock`` is what its clock shows, ``norm`` that of the last gradient."""
+    """One training loop, a step at a time. ``time`` is its clock, ``norm`` that of the last gradient, ``seconds`` what each step took."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, raw: Callable[[], float], tape: Sequence[float] | None) -> None:
         self.model = model
-        self.clock = 0.0
+        self.time, self._raw = Time(raw, tape), raw
         self.norm = torch.zeros(())
         self.optimizer = torch.optim.AdamW(model.parameters(), 3e-4)
         self.record: Callable[[Tensor], Any] = lambda loss: None
@@ -93,14 +78,14 @@ class Loop:
 
     def step(self, tokens: Tensor) -> None:
         """Trains on one batch."""
-        began = clock.seconds()
+        began = self._raw()
         loss = functional.cross_entropy(self.model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
         loss.backward()
         self.norm = nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.record(loss)
-        self.seconds.append(clock.seconds() - began)
+        self.seconds.append(self._raw() - began)
 
 
 Attach = Callable[[Loop, ExitStack], Callable[[], Mapping[str, float]]]
@@ -134,36 +119,61 @@ class Cost:
         )
 
 
-def measure(model: nn.Module, steps: int, ways: Mapping[str, Attach], turns: Turns, *, compiled: bool = False) -> list[Cost]:
-    """Trains copies of a model in turn: two bare ones, and one for each way of recording."""
-    copies = [copy.deepcopy(model) for _ in range(2 + len(ways))]
-    loops = [Loop(cast("nn.Module", torch.compile(one)) if compiled else one) for one in copies]
-    with ExitStack() as stack:
-        counts: list[Callable[[], Mapping[str, float]]] = []
-        for loop, attach in zip(loops[2:], ways.values(), strict=True):
-            with turns.turn(loop):
-                counts.append(attach(loop, stack))
-        for number, tokens in enumerate(_batches(steps + _SETTLED)):
-            # Who comes first takes turns: the second finds the batch in the cache.
-            first = number % len(loops)
-            for loop in loops[first:] + loops[:first]:
-                with turns.turn(loop):
-                    loop.step(tokens)
-        counted = [count() for count in counts]
-    one, two, *others = (loop.seconds[_SETTLED:] for loop in loops)
-    beside = [(a + b) / 2 for a, b in zip(one, two, strict=True)]
+def measure(
+    model: nn.Module, steps: int, ways: Mapping[str, Attach], raw: Callable[[], float], *, passes: int, compiled: bool = False
+) -> list[Cost]:
+    """Trains copies of a model in turn, so many times: two bare ones, and one for each way of recording."""
+    done: list[list[Loop]] = []
+    counted: list[Mapping[str, float]] = []
+    for _ in range(passes):
+        tapes = [loop.time.tape for loop in done[0]] if done else [None] * (2 + len(ways))
+        loops = [Loop(_copied(model, compiled), raw, tape) for tape in tapes]
+        counts = _train(loops, steps, ways.values())
+        counted = counted or counts
+        done.append(loops)
+    one, two, *others = ([loop.seconds[_SETTLED:] for loop in again] for again in zip(*done, strict=True))
+    beside = [[(a + b) / 2 for a, b in zip(*pair, strict=True)] for pair in zip(one, two, strict=True)]
     costs = [_cost("bare, against the other bare one", two, one)]
     return [*costs, *(_cost(name, mine, beside, **count) for name, mine, count in zip(ways, others, counted, strict=True))]
 
 
-def _cost(name: str, mine: Sequence[float], bare: Sequence[float], **counted: float) -> Cost:
-    ratios = sorted(a / b for a, b in zip(mine, bare, strict=True))
+def _copied(model: nn.Module, compiled: bool) -> nn.Module:
+    copied = copy.deepcopy(model)
+    return cast("nn.Module", torch.compile(copied)) if compiled else copied
+
+
+def _train(loops: Sequence[Loop], steps: int, ways: Iterable[Attach]) -> list[Mapping[str, float]]:
+    """One pass; returns what each recorder counted itself."""
+    with ExitStack() as stack:
+        counts: list[Callable[[], Mapping[str, float]]] = []
+        for loop, attach in zip(loops[2:], ways, strict=True):
+            with loop.time.turn():
+                counts.append(attach(loop, stack))
+        for number, tokens in enumerate(_batches(steps + _SETTLED)):
+            # Who comes first takes turns: the second finds the batch in the cache.
+            first = number % len(loops)
+            for loop in [*loops[first:], *loops[:first]]:
+                with loop.time.turn():
+                    loop.step(tokens)
+        for loop in loops:
+            loop.time.check()
+        return [count() for count in counts]
+
+
+def _cost(name: str, mine: Sequence[Sequence[float]], bare: Sequence[Sequence[float]], **counted: float) -> Cost:
+    """From the seconds of each step in each pass."""
+    ratios = sorted(a / b for some, others in zip(mine, bare, strict=True) for a, b in zip(some, others, strict=True))
     # The order statistics between which the median lies in 95 of 100 samples.
     half = 0.98 * len(ratios) ** 0.5
     low, high = (ratios[min(max(round(len(ratios) / 2 + sign * half), 0), len(ratios) - 1)] for sign in (-1, 1))
     # One step against the usual one: against its own neighbours, a short neighbour would look like a long step.
-    worst = max(mine) / statistics.median(bare)
-    return Cost(name, sum(mine) / sum(bare), statistics.median(ratios), low, high, worst, **counted)
+    worst = max(_at_best(mine)) / statistics.median(_at_best(bare))
+    return Cost(name, sum(map(sum, mine)) / sum(map(sum, bare)), statistics.median(ratios), low, high, worst, **counted)
+
+
+def _at_best(passes: Sequence[Sequence[float]]) -> list[float]:
+    """The least that each step took in any pass."""
+    return [min(times) for times in zip(*passes, strict=True)]
 
 
 def _batches(count: int) -> Iterator[Tensor]:
@@ -211,13 +221,13 @@ def _trainpulse(loop: Loop, stack: ExitStack) -> Callable[[], Mapping[str, float
 PEERS: Mapping[str, Attach] = {"trainscope": _trainscope, "trainpulse": _trainpulse}
 
 
-def run(steps: int = 100, *, beside: bool = True, wall: bool = False, write: bool = False) -> bool:
+def run(steps: int = 60, passes: int = 3, *, beside: bool = True, wall: bool = False, write: bool = False) -> bool:
     """Prints a line for each model and way of recording; ``beside`` is whether other recorders that are installed run too.
 
     ``write``: into docs/results.md as well. Returns whether all bounds hold.
     """
     torch.set_num_threads(1)
-    clock.seconds = turns = Turns(time.perf_counter if wall else time.thread_time)
+    raw = time.perf_counter if wall else time.thread_time
     ours = {_DEFAULT: _sismo(0.01), _FULL: _sismo(None)}
     theirs = {f"{name}, its default": attach for name, attach in PEERS.items() if beside and importlib.util.find_spec(name)}
     targets = {_DEFAULT: f"mean <= {MAX_MEAN}, worst <= {MAX_STEP}", _FULL: f"mean <= {MAX_FULL}"}
@@ -227,16 +237,18 @@ def run(steps: int = 100, *, beside: bool = True, wall: bool = False, write: boo
     for size, (width, blocks) in SIZES.items():
         torch.manual_seed(0)
         compiled = size == COMPILED
-        costs = measure(Transformer(width, blocks), steps, ours if compiled else ours | theirs, turns, compiled=compiled)
+        costs = measure(Transformer(width, blocks), steps, ours if compiled else ours | theirs, raw, passes=passes, compiled=compiled)
         rows += [cost.row(size, targets.get(cost.name, "")) for cost in costs]
-        _, default, full = costs[:3]
-        # What the bare loops have as well is the machine's: the interval has to lie over the bound, and the worst step is counted inside.
-        broken |= default.low > MAX_MEAN or 1 + default.inside_worst > MAX_STEP or full.low > MAX_FULL
+        bare, default, full = costs[:3]
+        # What the bare loops have as well is the machine's: the interval has to lie over the bound, and the worst step over theirs.
+        slow = 1 + default.inside_worst > MAX_STEP or default.worst > max(MAX_STEP, bare.worst)
+        broken |= default.low > MAX_MEAN or slow or full.low > MAX_FULL
         print(tables.plain(_HEADER, rows[-len(costs) :]), flush=True)
     how = (
         f"torch {torch.__version__}, {platform.machine()}, one thread, {'wall-clock' if wall else 'CPU'} seconds;"
-        f" {steps} steps of each loop in turn, {_BATCH} × {_LENGTH} tokens; load average {load:.1f} at the start,"
-        f" {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores. Inside: the share of a step that sismo's own code took,"
+        f" {passes} passes of {steps} steps of each loop in turn, {_BATCH} × {_LENGTH} tokens; load average {load:.1f} at the start,"
+        f" {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores. Worst step: the longest of"
+        " what each step took in its best pass, against the usual bare step. Inside: the share of a step that sismo's own code took,"
         " by its own count: the mean with the first step, which measures everything, the worst without it."
     )
     print(how)
