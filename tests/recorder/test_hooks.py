@@ -14,7 +14,7 @@ from recorder.loops import batches, build, digest, loss_of, train
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 
-from sismo.recorder import Recorder
+from sismo.recorder import Recorder, clock
 from sismo.recorder.taps import floating
 from sismo.records.reader import read_run
 
@@ -229,3 +229,17 @@ def test_results_of_any_kind_are_read_as_they_lie() -> None:
     assert floating(torch.distributions.Categorical(logits=values)) is not None
     assert floating({"loss": values[0, 0], "states": (values,)}) is values
     assert floating(values.to_sparse()) is None
+
+
+def test_a_recorder_that_was_closed_before_a_later_one_does_nothing_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = build(), build()
+    recorders = [Recorder(*parts, tmp_path / name) for parts, name in ((one, "a"), (other, "b"))]
+    for parts, recorder in zip((one, other), recorders, strict=True):
+        train(*parts, 2, recorder.step)
+    for recorder in recorders:
+        recorder.close()
+    looks: list[int] = []
+    monkeypatch.setattr(clock, "seconds", lambda: looks.append(1) or 0.0)
+    for parts in (one, other):
+        train(*parts, 2, lambda loss: None)
+    assert not looks

@@ -32,6 +32,7 @@ class Hooks:
     def __init__(self, scene: Scene, shield: Shield, tell: Tell) -> None:
         self._scene, self._shield, self._tell = scene, shield, tell
         self._undo: list[Callable[[], None]] = []
+        self._hangs = False
         self._updated: set[int] = set()
         self._called = self._root_called = self._part_called = False
         self._parts: dict[nn.Module, RemovableHandle] = {}
@@ -46,6 +47,7 @@ class Hooks:
 
     def hang(self) -> None:
         """Sets all hooks."""
+        self._hangs = True
         for optimizer in self._scene.optimizers:
             for handle in (optimizer.register_step_pre_hook(self._before), optimizer.register_step_post_hook(self._after)):
                 self._undo.append(handle.remove)
@@ -63,7 +65,8 @@ class Hooks:
             self._await_parts()
 
     def take_down(self) -> None:
-        """Removes them, last one first."""
+        """Removes them, last one first. What another recorder has wrapped meanwhile stays, and does nothing any more."""
+        self._hangs = False
         while self._undo:
             self._undo.pop()()
 
@@ -94,13 +97,13 @@ class Hooks:
         self._undo.append(undo)
 
     def _run(self, moment: Moment, *arguments: Any) -> None:
-        if not elsewhere() and self._shield.alive:
+        if self._hangs and self._shield.alive and not elsewhere():
             with self._shield():
                 self._tell(moment, *arguments)
 
     def _look(self, note: Callable[..., None], arguments: Sequence[Any], options: dict[str, Any]) -> None:
         """Looks at a call of torch's own helpers. Where those have changed their arguments, recording stops and the call goes on."""
-        if not elsewhere() and self._shield.alive:
+        if self._hangs and self._shield.alive and not elsewhere():
             with self._shield():
                 note(*arguments, **options)
 
