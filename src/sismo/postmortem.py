@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sismo.records.channels import FAMILIES, panel_of
+from sismo.records.channels import FAMILIES, PANELS, panel_of
 from sismo.records.clipping import clip_of
 from sismo.records.sentence import fill
 from sismo.records.types import NOTHING, RECORDED, Run
@@ -27,6 +27,8 @@ LIKELY = 0.5
 
 _RECORDING = ("record the run with sismo.Recorder", "record with sismo.Recorder")
 """How most of what a log lacks is had: no advice for a run that is recorded already."""
+_OF_WEIGHTS = ("gradients", "weights", "spectral")
+"""Panels of the recorder that are off where the weights lie in pieces that do not say so."""
 
 
 class Text(NamedTuple):
@@ -37,6 +39,10 @@ class Text(NamedTuple):
 
     def __str__(self) -> str:
         return fill(self.template, self.numbers)
+
+
+NOT_HERE = Text("nothing to turn on: the recorder found none of it in this model and its batches")
+"""What cannot be had of a run, however it is recorded."""
 
 
 class EvidenceItem(NamedTuple):
@@ -269,11 +275,19 @@ def _open(visit: Visit, detectors: Mapping[str, Detector], run: Run) -> UnknownI
 def lacking(observation: Observation, detectors: Mapping[str, Detector], run: Run) -> tuple[Text, Text]:
     """What was missing where something could not be looked for, and how to get it."""
     missing = Text(observation.missing, observation.numbers)
-    family = FAMILIES.get(observation.missing.partition("/")[0])
-    how = detectors[observation.signal].how or (family.record if family else "")
-    if run.header.source == RECORDED and (not how or how in _RECORDING):
-        return missing, _recorded(observation.missing, run)
-    return missing, Text(how or _RECORDING[0])
+    how = detectors[observation.signal].how
+    known = how and not (how in _RECORDING and run.header.source == RECORDED)
+    return missing, Text(how) if known else to_record(observation.missing, run)
+
+
+def to_record(channel: str, run: Run) -> Text:
+    """How to come by a channel that a run does not have: by a line in the loop, or by what the recorder would have to be told."""
+    family = FAMILIES.get(channel.partition("/")[0])
+    how = (family.record if family else "") or _RECORDING[0]
+    told = family is not None and family.name in PANELS["loss"][1]
+    if run.header.source == RECORDED and (how in _RECORDING or (panel_of(channel) and not told)):
+        return _recorded(channel, run)
+    return Text(how)
 
 
 def _recorded(missing: str, run: Run) -> Text:
@@ -284,8 +298,10 @@ def _recorded(missing: str, run: Run) -> Text:
         return Text("let the run go on, and log every step and every evaluation")
     off = run.header.fact("off")
     if isinstance(off, (list, tuple)) and panel.rpartition(" ")[2] in off:
+        if panel.rpartition(" ")[2] in _OF_WEIGHTS:
+            return Text("{panel}, is off where FSDP1 or DeepSpeed has the weights: it is on with fully_shard (FSDP2)", {"panel": panel})
         return Text("{panel}, is off in a compiled model: record a few steps without torch.compile", {"panel": panel})
     here = run.get(channel) if "/" in channel else next(run.family(channel), None)
     if here is not None:
         return Text("Recorder(..., budget=None) measures {panel}, at every step instead of in turns", {"panel": panel})
-    return Text("nothing to turn on: the recorder found none of it in this model and its batches")
+    return NOT_HERE

@@ -104,7 +104,7 @@ def test_everything_is_reached_by_the_keyboard(opened: Open) -> None:
 
 def test_what_was_not_recorded_says_how_to_record_it(opened: Open) -> None:
     run = made.healthy()
-    short = Run(run.path, run.header, {name: run.series[name] for name in ("loss/train", "lr/0")})
+    short = Run(run.path, run.header._replace(source="csv"), {name: run.series[name] for name in ("loss/train", "lr/0")})
     page = opened(short)
     missing = page.locator(".panel.missing")
     assert missing.evaluate_all("all => all.map((one) => one.id)") == [
@@ -112,6 +112,14 @@ def test_what_was_not_recorded_says_how_to_record_it(opened: Open) -> None:
     ]
     assert "clip_grad_norm_" in missing.first.inner_text()
     assert missing.locator("canvas").count() == 0
+
+
+def test_a_recorded_run_is_not_told_to_record_what_its_model_does_not_have(opened: Open) -> None:
+    run = made.healthy()
+    page = opened(Run(run.path, run.header, {name: run.series[name] for name in ("loss/train", "lr/0")}))
+    said = page.locator("#panel-loss-scale").inner_text()
+    assert "The recorder found none of it" in said
+    assert "get_scale" not in said
 
 
 @pytest.mark.parametrize(("layers", "heat"), [(2, False), (100, True)])

@@ -10,6 +10,7 @@ from support.runs import alarms, cosine, event, falling, level, names, run, with
 
 import sismo
 from sismo.judge import diagnose, judge
+from sismo.postmortem import to_record
 from sismo.signals.presets import preset
 
 NAN = float("nan")
@@ -150,3 +151,20 @@ def test_a_recorded_run_is_not_told_to_be_recorded() -> None:
         assert not any(how.startswith("record") and "every rank" not in how for how in hows.values())
         assert panel in hows["act_max_abs at step 300"]
         assert "nothing to turn on" in hows["batch/label_share"]
+
+
+def test_a_recorded_run_is_told_that_the_recorder_found_no_loss_scale_and_a_log_how_to_log_it() -> None:
+    log = run(loss=falling())
+    recorded = replace(log, header=log.header._replace(source="sismo-run"))
+    assert "scaler.get_scale()" in str(to_record("loss_scale", log))
+    assert "nothing to turn on" in str(to_record("loss_scale", recorded))
+    # What the loop alone can know is asked for in both.
+    assert str(to_record("loss_class", recorded)) == str(to_record("loss_class", log)) == "log the loss per class or per domain"
+
+
+def test_weights_in_pieces_are_not_blamed_on_a_compiler() -> None:
+    made = run(loss=falling())
+    for off, want in (("gradients", "FSDP1"), ("spectral", "FSDP1"), ("units", "torch.compile")):
+        channel = {"gradients": "grad_norm_group", "spectral": "spectral", "units": "dead_units"}[off]
+        header = made.header._replace(source="sismo-run", config={"sismo": {"off": [off]}})
+        assert want in str(to_record(channel, replace(made, header=header)))

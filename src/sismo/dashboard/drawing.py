@@ -12,7 +12,7 @@ from sismo.dashboard.packing import Packed, pack
 from sismo.dashboard.panel import Limits, Panel, Plot
 from sismo.dashboard.registry import panels
 from sismo.dashboard.sampling import Whole, buckets, spans, thinned, whole
-from sismo.postmortem import PostMortem
+from sismo.postmortem import PostMortem, Text
 from sismo.records.types import Run, Series
 from sismo.report.language import Language
 
@@ -26,10 +26,11 @@ _WHOLE_ROWS = 700_000
 
 
 class Drawn(NamedTuple):
-    """One plot: the plot, how many series it has, and whether it is optional and 0 all over: then a sentence says so."""
+    """One plot: the plot, how many series it has, how to come by some, and whether it is optional and 0 all over: a sentence says so."""
 
     plot: Plot
     members: int
+    record: Text
     nothing: bool = False
 
 
@@ -100,7 +101,8 @@ def draw(document: PostMortem, run: Run, language: Language, limits: Limits, bas
 
 def _drawn(plot: Plot, run: Run) -> Drawn:
     found = plot.of(run)
-    return Drawn(plot, len(found), plot.optional and bool(found) and not any(bool(one.values.any()) for one in found))
+    nothing = plot.optional and bool(found) and not any(bool(one.values.any()) for one in found)
+    return Drawn(plot, len(found), plot.record(run), nothing)
 
 
 def _plot(place: Shown, one: Drawn, run: Run, language: Language, limits: Limits) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sismo.dashboard.drawing import Drawn, Shown
+from sismo.postmortem import NOT_HERE
 from sismo.report.language import Language
 from sismo.report.markup import Markup, tag
 
@@ -77,5 +78,7 @@ def _plot(place: Shown, one: Drawn, language: Language) -> Markup:
 
 
 def _missing(one: Drawn, language: Language) -> Markup:
+    if one.record == NOT_HERE:
+        return tag("p", language.word("The recorder found none of it in this model and its batches."), class_="nothing")
     silent = tag("b", language.word("Nothing was recorded here, so nothing is known."))
-    return tag("p", silent, " ", language.fill("To fill it: {how}.", how=language.say(one.plot.record)), class_="nothing")
+    return tag("p", silent, " ", language.fill("To fill it: {how}.", how=language.say(one.record)), class_="nothing")

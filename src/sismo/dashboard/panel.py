@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sismo.postmortem import Text
-from sismo.records.channels import FAMILIES
+from sismo.postmortem import Text, to_record
 from sismo.records.types import Run, Series
 
 Limits = Mapping[str, float]
@@ -66,10 +65,9 @@ class Plot(NamedTuple):
         """Whether a channel is drawn here, or would be."""
         return any(channel == wanted or channel.partition("/")[0] == wanted for wanted in self.families)
 
-    @property
-    def record(self) -> Text:
+    def record(self, run: Run) -> Text:
         """What to do so that this plot is not empty."""
-        return Text(FAMILIES[self.families[0].partition("/")[0]].record)
+        return to_record(self.families[0], run)
 
 
 class Panel(NamedTuple):
