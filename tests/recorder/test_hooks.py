@@ -7,6 +7,7 @@ import io
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -124,6 +125,49 @@ def test_a_function_round_the_model_is_compiled_in_one_graph(tmp_path: Path, cap
         recorded_and_not(lambda: build(dropout=0.0)[0], loop, tmp_path)
     assert "is it compiled" in caplog.text
     assert caplog.text.count("are not recorded") == 1
+
+
+@pytest.mark.parametrize("budget", [0.01, None])
+@pytest.mark.parametrize("what", ["function", "model", "blocks", "block in place"])
+def test_what_is_compiled_after_the_recorder_was_made_is_not_compiled_again_and_again(
+    tmp_path: Path, what: str, budget: float | None
+) -> None:
+    torch._dynamo.reset()
+    graphs: list[int] = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(1)
+        return graph.forward
+
+    model, optimizer = build(dropout=0.0)
+    call: Callable[[nn.Module, Tensor], Tensor] = loss_of
+    after: list[int] = []
+    with Recorder(model, optimizer, tmp_path, budget=budget) as recorder:
+        called: nn.Module = model
+        if what == "function":
+            call = torch.compile(loss_of, backend=backend)
+        elif what == "model":
+            called = torch.compile(model, backend=backend)  # pyright: ignore[reportAssignmentType]
+        elif what == "blocks":
+            for block in model.blocks:
+                block.compile(backend=backend)
+        else:
+            model.blocks[1] = torch.compile(model.blocks[1], backend=backend)  # pyright: ignore[reportArgumentType]
+        for tokens in batches(12):
+            loss = call(called, tokens)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            recorder.step(loss)
+            after.append(len(graphs))
+        assert recorder.recording
+    assert after[1:] == [after[1]] * 11
+    found = read_run(tmp_path)
+    assert len(found.series["loss/train"]) == 12
+    if budget is None:
+        assert len(found.series["grad_norm/pre"]) == len(found.series["grad_carried"]) == 12
+    if what.startswith("block"):
+        assert "activations" in found.header.config["sismo"]["off"]
 
 
 def test_gradients_of_single_samples_are_left_alone(tmp_path: Path) -> None:

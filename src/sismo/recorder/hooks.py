@@ -35,8 +35,9 @@ class Hooks:
         self._hangs = False
         self._updated: set[int] = set()
         self._called = self._root_called = self._part_called = False
+        self._root: RemovableHandle | None = None
         self._parts: dict[nn.Module, RemovableHandle] = {}
-        self.tap_at_call = False
+        self.tap_at_call = self.unseen = False
         self._again = self._in_backward = False
         self._scaled: list[weakref.ref[Tensor]] = []
         self._norm_type = 2.0
@@ -60,8 +61,8 @@ class Hooks:
         self._patch(clip_grad, "_clip_grads_with_norm_", self._norm_clip)
         self._patch(clip_grad, "_group_tensors_by_device_and_dtype", self._value_clip)
         if not self._scene.compiled:
-            handle = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
-            self._undo += [handle.remove, self._let_go_of_parts]
+            self._root = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
+            self._undo.append(self.let_go_of_modules)
             self._await_parts()
 
     def take_down(self) -> None:
@@ -70,13 +71,22 @@ class Hooks:
         while self._undo:
             self._undo.pop()()
 
+    def let_go_of_modules(self) -> None:
+        """Takes everything off the modules for good."""
+        self._let_go_of_parts()
+        if self._root is not None:
+            self._root.remove()
+            self._root = None
+
     def new_step(self) -> None:
         """A step is over: the next call of the model is the first one of the next step. Call it before taps are set for that.
 
-        They wait for that call, unless training goes past it, as where the loop calls the parts of its model one by one.
+        They wait for that call, unless the loop calls the parts of its model one by one. Where nothing was called that can be seen, those
+        on modules wait as well: a function round the model that is compiled would be compiled anew for other hooks.
         """
         self.tap_at_call = self._called
-        if not (self._root_called or self._part_called or self._scene.compiled or len(self._parts) > 1):
+        self.unseen = not (self._called or self._part_called)
+        if not (self._root_called or self._part_called or self._root is None or len(self._parts) > 1):
             self._await_parts()
         self._called = self._root_called = self._part_called = self.acted = False
         self._updated.clear()

@@ -67,9 +67,14 @@ def facts(scene: Scene) -> dict[str, object]:
         "weights_dtype": DTYPES.get(_trained(scene).dtype),
         "blocks": list(scene.blocks),
         "optimizers": [type(optimizer).__name__ for optimizer in scene.optimizers],
-        "off": [*_OF_MODULES * scene.compiled, *_OF_WEIGHTS * scene.cut],
+        **off(scene),
         **trained(scene),
     }
+
+
+def off(scene: Scene) -> dict[str, object]:
+    """The panels that are off."""
+    return {"off": [*_OF_MODULES * scene.compiled, *_OF_WEIGHTS * scene.cut]}
 
 
 def trained(scene: Scene) -> dict[str, object]:

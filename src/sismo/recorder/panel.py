@@ -106,6 +106,9 @@ class Panel(ABC):
     of_weights: ClassVar[bool] = False
     """Whether it is made anew when other weights are trained: what an optimizer is given later, or is thawed."""
 
+    of_modules: ClassVar[bool] = False
+    """Whether it looks at what modules are given or return, and is made anew when it turns out that there must be no hooks on them."""
+
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 

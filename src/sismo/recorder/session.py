@@ -8,7 +8,7 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +17,7 @@ from torch import nn
 
 from sismo.errors import SismoError, TrainingStopped, UsageError
 from sismo.probes.step import LossFn
-from sismo.recorder import clock, manifest
+from sismo.recorder import anatomy, clock, manifest
 from sismo.recorder import panels as _folder
 from sismo.recorder.cadence import Cadence
 from sismo.recorder.checkpoints import Checkpoints, load
@@ -261,6 +261,7 @@ class Recorder:
         self._hooks.new_step()
         if not self._looked:
             self._looked = True
+            self._look_for_compiled_parts()
             self._say_what_is_off(seen=used or self._hooks.tap_at_call)
         now = clock.seconds()
         self._cadence.account(now - self._began, self._shield.elapsed(), draft.spent, free=self._was_full)
@@ -273,12 +274,7 @@ class Recorder:
 
     def _follow(self) -> None:
         """Other weights are trained from now on."""
-        for at, panel in enumerate(self._panels):
-            if panel.of_weights:
-                panel.arm(())
-                self._panels[at] = type(panel)(self._scene)
-        self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
-        self._cadence.follow([job for panel in self._panels for job in panel.jobs()])
+        self._remake([panel for panel in self._panels if panel.of_weights])
         self._replicas.follow(self._scene.weights)
         self._ranks.model = self._scene.likeness
         self._journal.describe(manifest.trained(self._scene))
@@ -297,6 +293,23 @@ class Recorder:
                 "Recorder where the optimizer is made anew",
                 _IDLE,
             )
+
+    def _look_for_compiled_parts(self) -> None:
+        """What was compiled after the recorder was made is compiled anew whenever a hook comes or goes: there must be none."""
+        if self._scene.compiled or not anatomy.is_compiled(self._scene.model):
+            return
+        self._scene.compiled = True
+        self._hooks.let_go_of_modules()
+        self._remake([panel for panel in self._panels if panel.of_modules])
+        self._journal.describe(manifest.off(self._scene))
+
+    def _remake(self, panels: Collection[Panel]) -> None:
+        for at, panel in enumerate(self._panels):
+            if panel in panels:
+                panel.arm(())
+                self._panels[at] = type(panel)(self._scene)
+        self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
+        self._cadence.follow([job for panel in self._panels for job in panel.jobs()])
 
     def _say_what_is_off(self, *, seen: bool) -> None:
         if self._scene.cut:
@@ -317,7 +330,8 @@ class Recorder:
             panel.arm([job.part for job in chosen if job.panel == panel.name])
         if not self._hooks.tap_at_call:
             for taps in self._scene.taps:
-                taps.hang()
+                if not (taps.on_modules and self._hooks.unseen):
+                    taps.hang()
 
     def _save(self, step: int) -> None:
         if self._checkpoints is None:

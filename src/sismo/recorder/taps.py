@@ -22,6 +22,11 @@ class Hanging(Protocol):
         """Whether anything came by in this step."""
         ...
 
+    @property
+    def on_modules(self) -> bool:
+        """Whether it hangs on modules."""
+        ...
+
     def hang(self) -> None:
         """Hangs it up for this step."""
         ...
@@ -40,6 +45,8 @@ class Taps:
     Modules can tell that a hook hangs on them, and some of torch's own work out an evaluation in another way then. So taps hang no longer
     than they must: see ``hang`` and ``rest``.
     """
+
+    on_modules = True
 
     def __init__(self, shield: Shield, all_taps: list[Hanging]) -> None:
         self._shield = shield

@@ -28,6 +28,7 @@ class ActivationsPanel(Panel):
     """The size of what layers return."""
 
     name: ClassVar[str] = "activations"
+    of_modules: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

@@ -35,6 +35,7 @@ class AttentionPanel(Panel):
     """What attention heads look at."""
 
     name: ClassVar[str] = "attention"
+    of_modules: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

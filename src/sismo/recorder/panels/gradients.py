@@ -53,7 +53,7 @@ class _Place:
     than it must.
     """
 
-    used = False
+    used = on_modules = False
 
     def __init__(self, arrives: Callable[[Sequence[Tensor]], None]) -> None:
         self._arrives = arrives

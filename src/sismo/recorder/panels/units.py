@@ -33,6 +33,7 @@ class UnitsPanel(Panel):
     """Units that never fire."""
 
     name: ClassVar[str] = "units"
+    of_modules: ClassVar[bool] = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
