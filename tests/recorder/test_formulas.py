@@ -85,23 +85,30 @@ def test_clipping_by_value_and_no_clipping(tmp_path: Path) -> None:
             assert "grad_norm/post" not in run.series
 
 
-def test_weights_updates_and_adam(tmp_path: Path) -> None:
-    model, optimizer = build()
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_weights_updates_and_adam(tmp_path: Path, fused: bool, scaled: bool) -> None:
+    model, _ = build()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3, fused=fused)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=scaled)
     group = optimizer.param_groups[0]
     expected: list[tuple[float, float, float]] = []
     with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
         for number, tokens in enumerate(batches(3), 1):
             loss = loss_of(model, tokens)
-            loss.backward()
+            scaler.scale(loss).backward()
             before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-            optimizer.step()
+            gradients = {
+                name: parameter.grad / scaler.get_scale() for name, parameter in model.named_parameters() if parameter.grad is not None
+            }
+            scaler.step(optimizer)
+            scaler.update()
             weights = norm(list(before.values()))
             update = norm([parameter.detach() - before[name] for name, parameter in model.named_parameters()])
             ratios = []
-            for parameter in model.parameters():
+            for name, parameter in model.named_parameters():
                 v = optimizer.state[parameter]["exp_avg_sq"].double() / (1 - group["betas"][1] ** number)
-                assert parameter.grad is not None
-                ratios.append((parameter.grad.double().square() / v.clamp(min=group["eps"] ** 2)).flatten())
+                ratios.append((gradients[name].double().square() / v.clamp(min=group["eps"] ** 2)).flatten())
             expected.append((weights, update / weights, float(torch.cat(ratios).mean().sqrt())))
             optimizer.zero_grad()
             recorder.step(loss)
@@ -145,21 +152,41 @@ def test_spectral_norm_follows_the_matrix(shape: tuple[int, int]) -> None:
     generator = torch.Generator().manual_seed(3)
     matrix = torch.randn(shape, generator=generator)
     vector: Tensor | None = None
-    for visit in range(12):
-        value, vector = spectral.largest(matrix, vector, spectral.ROUNDS if visit else spectral.FIRST_ROUNDS)
+    for _ in range(12):
+        value, vector = spectral.first(matrix) if vector is None else spectral.largest(matrix, vector, spectral.ROUNDS)
         exact = float(torch.linalg.matrix_norm(matrix.double(), 2))
         assert float(value) <= exact * (1 + 1e-5)
-        if visit >= 3:
-            assert float(value) == pytest.approx(exact, rel=0.01)
+        assert float(value) == pytest.approx(exact, rel=0.01)
         matrix += 0.01 * torch.randn(shape, generator=generator)
 
 
 def test_a_spoilt_matrix_does_not_spoil_the_vector() -> None:
     matrix = torch.eye(4)
-    _, vector = spectral.largest(matrix, None, 5)
+    _, vector = spectral.first(matrix)
     value, kept = spectral.largest(matrix * math.nan, vector, 5)
     assert math.isnan(float(value))
     assert torch.equal(kept, vector)
+
+
+@pytest.mark.parametrize("shape", [(2, 300), (300, 2), (4, 4), (64, 32), (128, 32), (256, 1024), (1024, 256), (16, 27), (512, 512)])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_spectral_norm_of_a_random_matrix_is_right_at_once(shape: tuple[int, int], seed: int) -> None:
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    value, vector = spectral.first(matrix)
+    exact = float(torch.linalg.matrix_norm(matrix.double(), 2))
+    assert 0.99 * exact < float(value) < exact * (1 + 1e-5)
+    again, _ = spectral.largest(matrix, vector, spectral.ROUNDS)
+    assert float(value) * (1 - 1e-5) < float(again) < exact * (1 + 1e-5)
+
+
+def test_a_matrix_that_starts_at_zero_is_measured_when_it_grows() -> None:
+    value, vector = spectral.first(torch.zeros(8, 4))
+    assert float(value) == 0
+    value, vector = spectral.largest(torch.zeros(8, 4), vector, 1)
+    assert float(value) == 0
+    grown = torch.outer(torch.arange(8.0), torch.tensor([1.0, 2.0, 0.0, 0.0]))
+    value, vector = spectral.largest(grown, vector, 1)
+    assert float(value) == pytest.approx(float(torch.linalg.matrix_norm(grown, 2)), rel=1e-3)
 
 
 class Units(nn.Module):

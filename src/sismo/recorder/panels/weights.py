@@ -69,14 +69,13 @@ class WeightsPanel(Panel):
 
     def on_after_update(self, optimizer: Optimizer) -> None:
         """Compares them with the new ones."""
-        by = scaled.at_update(optimizer)
         if self._before and (found := scaled.overflow(optimizer)) is not None:
             self._overflows.append(found)
         for part, before in self._before.items():
             slices = self._parts[part]
             if slices[0].weight.optimizer is optimizer:
                 with self.timed(part):
-                    self._found[part] = [number for one, old in zip(slices, before, strict=True) for number in self._compare(one, old, by)]
+                    self._found[part] = [number for one, old in zip(slices, before, strict=True) for number in self._compare(one, old)]
 
     def on_step(self, loss: object, more: object) -> None:
         """Reports when every slice has been measured since the last report."""
@@ -94,10 +93,10 @@ class WeightsPanel(Panel):
 
         self.scene.draft.vector(gathered([*numbers, *lost]), finish, across=self.scene.sharded)
 
-    def _compare(self, one: Slice, old: Tensor, by: Tensor | None) -> tuple[Tensor, ...]:
+    def _compare(self, one: Slice, old: Tensor) -> tuple[Tensor, ...]:
         weights = _square(old)
         update = _square(old.sub_(_cut(one.weight.tensor, one)))
-        gradient = one.weight.tensor.grad
+        gradient = one.weight.tensor.grad  # without its loss scale: a fused optimizer, that divides by it, leaves it so
         none = weights.new_zeros(())
         if gradient is None or gradient.is_sparse:
             return weights, update, none, none, none, none
@@ -115,7 +114,7 @@ class WeightsPanel(Panel):
         bias = 1 - beta**taken
         g = g.float()
         total = torch.dot(torch.div(g, (_cut(v, one).float() / bias).clamp_(min=epsilon**2)), g)
-        return weights, update, total if by is None else total / by.to(total.device) ** 2, none + g.numel(), zeros, none + g.numel()
+        return weights, update, total, none + g.numel(), zeros, none + g.numel()
 
 
 def _packed(weights: Sequence[Weight]) -> Iterator[list[Slice]]:
