@@ -281,6 +281,52 @@ def test_masked_rows_shared_keys_and_one_key_heads() -> None:
     np.testing.assert_allclose(entropy[2:].numpy(), 1.0, rtol=1e-6)
 
 
+@pytest.mark.parametrize("outer", [(2, 1), (1, 3), (2, 3)])
+def test_a_mask_for_many_axes_of_sequences_is_that_of_each_sequence(outer: tuple[int, int]) -> None:
+    q, k = torch.randn(2, 3, 4, 6, 8), torch.randn(2, 3, 4, 6, 8)
+    mask = torch.rand(*outer, 1, 6, 6) < 0.6
+    flat = mask.expand(2, 3, 1, 6, 6).flatten(0, 1)
+    expected = attention.heads(q.flatten(0, 1), k.flatten(0, 1), flat, False, None)
+    for one, other in zip(attention.heads(q, k, mask, False, None), expected, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("seen", [True, False])
+def test_attention_that_cannot_be_seen_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture, named: bool, seen: bool) -> None:
+    class Mixing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scores, self.values = nn.Linear(8, 8), nn.Linear(8, 8)
+
+        def forward(self, x: Tensor) -> Tensor:
+            if seen:
+                return functional.scaled_dot_product_attention(self.scores(x), self.scores(x), self.values(x))
+            return (self.scores(x) @ x.mT).softmax(-1) @ self.values(x)
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.add_module("attn" if named else "mixing", Mixing())
+            self.up, self.down = nn.Linear(8, 16), nn.Linear(16, 8)
+
+        def forward(self, x: Tensor) -> Tensor:
+            mixing = self.get_submodule("attn" if named else "mixing")
+            return self.down(self.up(mixing(x)).relu())
+
+    model = nn.Sequential(Block(), Block())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for _ in range(2):
+            loss = model(torch.randn(2, 5, 8)).square().mean()
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+    assert caplog.text.count("heads are not recorded") == (named and not seen)
+    found = {name for name in read_run(tmp_path).series if name.startswith("act_mean_abs")}
+    assert ({"act_mean_abs/0.attn", "act_mean_abs/0.down", "act_mean_abs/1.down"} <= found) is named
+
+
 def test_attention_of_a_transformer_encoder(tmp_path: Path) -> None:
     torch.manual_seed(0)
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)

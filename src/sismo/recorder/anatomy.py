@@ -97,6 +97,8 @@ def layers(model: nn.Module, parts: dict[str, nn.Module]) -> list[Layer]:
             for kind, pattern in (("attention", _ATTENTION), ("mlp", _MLP))
             for key, module in _topmost(block, pattern)
         ]
+        if inner and all(layer.kind == "attention" for layer in inner):
+            inner += [Layer(f"{name}.{key}", module, "mlp") for key, module in _narrowing(block)]
         found += inner or [Layer(name, block, "block")]
     found += [
         Layer(name, module, "norm") for name, module in outside[-8:] if _NORM.search(name.rpartition(".")[2]) and _has_weights(module)
@@ -114,6 +116,11 @@ def attentions(parts: dict[str, nn.Module]) -> list[Layer]:
         inner = [Layer(f"{name}.{clean(key)}", module, "attention") for key, module in _topmost(block, _ATTENTION)]
         found += inner or ([Layer(name, block, "attention")] if len(list(block.modules())) > 1 else [])
     return found
+
+
+def is_attention(layer: Layer) -> bool:
+    """Whether a module is called attention, or is torch's own."""
+    return isinstance(layer.module, nn.MultiheadAttention) or bool(_ATTENTION.search(layer.name.rpartition(".")[2]))
 
 
 def units(model: nn.Module) -> list[Units]:
@@ -150,6 +157,12 @@ def _topmost(block: nn.Module, pattern: re.Pattern[str]) -> Iterator[tuple[str, 
             continue
         last = name
         yield name, module
+
+
+def _narrowing(block: nn.Module) -> list[tuple[str, nn.Module]]:
+    """The last matrix of an MLP whose parts lie in the block under names of their own: the last outside attention that narrows."""
+    linear = [(name, module) for name, module in block.named_modules() if isinstance(module, nn.Linear) and not _ATTENTION.search(name)]
+    return [(clean(name), module) for name, module in linear if module.in_features > module.out_features][-1:]
 
 
 def _has_weights(module: nn.Module) -> bool:

@@ -4,7 +4,7 @@ Formulas, from the q, k and mask that ``scaled_dot_product_attention`` really go
 the visible keys and p = softmax(s), the entropy -sum p log p over log(number of visible keys), averaged over the rows that see two keys
 or more; max s; and the share of rows that see no key at all. Rows: up to 16 of each of up to 2 sequences, evenly spaced, the last one
 among them. A head whose entropy is near 0 looks at a single key. Cost: 32 rows instead of all; layers take turns. Attention that is not
-worked out by ``scaled_dot_product_attention`` is not seen. Source: the user's own panel 6; Kimi K2 (arXiv 2507.20534) for the largest
+worked out by ``scaled_dot_product_attention`` is not seen, which is said where a model has parts of that name. Source: the user's own panel 6; Kimi K2 (arXiv 2507.20534) for the largest
 logit.
 """
 
@@ -23,6 +23,7 @@ from torch.overrides import TorchFunctionMode
 from sismo.recorder import anatomy
 from sismo.recorder.panel import Job, Panel
 from sismo.recorder.scene import Scene
+from sismo.recorder.shield import log
 from sismo.recorder.taps import Taps
 from sismo.records.types import Event
 
@@ -41,6 +42,7 @@ class AttentionPanel(Panel):
         super().__init__(scene)
         found = () if scene.compiled else anatomy.attentions(scene.blocks)
         self._layers = {layer.name: layer.module for layer in found}
+        self._missed = any(map(anatomy.is_attention, found))
         self._taps = Taps(scene.shield, scene.taps)
 
     def jobs(self) -> Sequence[Job]:
@@ -52,6 +54,15 @@ class AttentionPanel(Panel):
             listener = _Listener(partial(self._measure, part))
             self._taps.around(self._layers[part], listener.start, listener.stop)
 
+    def on_step(self, loss: object, more: object) -> None:
+        """Says so when no layer's attention was worked out in a way that can be seen."""
+        if self._missed and self._taps.used:
+            self._missed = False
+            log.warning(
+                "no attention went through scaled_dot_product_attention: heads are not recorded. They are with attn_implementation="
+                '"sdpa" (Hugging Face) or need_weights=False (nn.MultiheadAttention)'
+            )
+
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         masked = [values.pop(channel) for channel in list(values) if channel.startswith("batch/masked_rows.")]
         if masked:
@@ -61,6 +72,7 @@ class AttentionPanel(Panel):
     def _measure(self, layer: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         if not self.scene.shield.alive:
             return
+        self._missed = False
         with self.scene.shield(), self.timed(layer):
             entropy, logit, masked = heads(*_read(arguments, options))
             count = entropy.shape[0]
@@ -130,7 +142,8 @@ def heads(query: Tensor, key: Tensor, mask: Tensor | None, causal: bool, scale: 
     if causal:
         visible = torch.arange(keys, device=q.device) <= picked[:, None]
     if mask is not None:
-        mask = mask.detach().expand(*mask.shape[:-2], rows, keys).index_select(-2, picked)
+        outer = query.shape[:-3] if query.ndim > 4 and mask.ndim > 2 else mask.shape[:-3]
+        mask = mask.detach().expand(*outer, *mask.shape[-3:-2], rows, keys).index_select(-2, picked)
         mask = _four(mask)[:SEQUENCES]
         if mask.dtype == torch.bool:
             visible = visible & mask
