@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sismo.recorder import Recorder
-from sismo.recorder.panels import activations, attention, batch, spectral
+from sismo.recorder.panels import activations, attention, batch, spectral, units
 from sismo.records.reader import read_run
 from sismo.records.types import Run
 
@@ -224,6 +226,45 @@ def test_48_of_64_dead_units_are_75_percent(tmp_path: Path, kind: str, function:
     run = recorded(tmp_path, model, torch.optim.SGD(model.parameters(), 1e-4), [torch.randn(shape) for _ in range(8)])
     (dead,) = run.family("dead_units")
     assert dead.values.tolist() == [0.75]
+
+
+def _channels(x: Tensor) -> Tensor:
+    """The same with 48 of 64 channels far below 0, on axis 1."""
+    return x - torch.cat([torch.full((48,), 99.0), torch.zeros(16)])[:, None, None]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        lambda model, x: _channels(model.conv(x)),
+        lambda model, x: _channels(model.conv(x)).movedim(1, -1),
+        lambda model, x: _channels(model.conv(x)).flatten(2).transpose(1, -1),
+        lambda model, x: _channels(model.linear(model.norm(model.conv(x).permute(0, 2, 3, 1))).permute(0, -1, 1, 2)),
+        lambda model, x: _channels(model.linear(model.conv(x).movedim(1, -1)).movedim(-1, 1)).movedim(1, -1),
+        lambda model, x: _channels(model.batch_norm(model.conv(x).clamp(min=-9) * 2).contiguous(memory_format=torch.channels_last)),
+    ],
+)
+def test_units_lie_where_the_operation_that_made_them_has_them(tmp_path: Path, before: Callable[[Any, Tensor], Tensor]) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.act = nn.ReLU()
+            self.linear, self.conv = nn.Linear(64, 64), nn.Conv2d(3, 64, 1)
+            self.norm, self.batch_norm = nn.LayerNorm(64), nn.BatchNorm2d(64)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.act(before(self, x))
+
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), 0.0)
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for _ in range(units.WINDOW):
+            loss = model(torch.randn(2, 3, 5, 5)).square().mean()
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+    assert read_run(tmp_path).series["dead_units/act"].values.tolist() == [0.75]
 
 
 def test_units_that_are_not_finite_are_neither_dead_nor_alive(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ class Layer(NamedTuple):
 class Units(NamedTuple):
     """A place where units fire or do not: the output of an activation module, or the input of the matrix after an activation function.
 
-    ``axis`` is the axis of the units: 1 after a convolution, the last one elsewhere.
+    ``axis`` is the axis of the units, where the graph of an output does not tell it: 1 after a convolution, the last one elsewhere.
     """
 
     name: str
@@ -161,8 +161,9 @@ def _topmost(block: nn.Module, pattern: re.Pattern[str]) -> Iterator[tuple[str, 
 
 def _narrowing(block: nn.Module) -> list[tuple[str, nn.Module]]:
     """The last matrix of an MLP whose parts lie in the block under names of their own: the last outside attention that narrows."""
-    linear = [(name, module) for name, module in block.named_modules() if isinstance(module, nn.Linear) and not _ATTENTION.search(name)]
-    return [(clean(name), module) for name, module in linear if module.in_features > module.out_features][-1:]
+    linear = ((name, module) for name, module in block.named_modules() if isinstance(module, nn.Linear) and not _ATTENTION.search(name))
+    narrowing: list[tuple[str, nn.Module]] = [(clean(name), module) for name, module in linear if module.in_features > module.out_features]
+    return narrowing[-1:]
 
 
 def _has_weights(module: nn.Module) -> bool:

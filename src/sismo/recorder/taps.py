@@ -78,7 +78,7 @@ class Taps:
         self._handles.clear()
 
     def output(self, module: nn.Module, use: Callable[[Tensor], None]) -> None:
-        """``use`` gets the first floating-point tensor of what the module returns."""
+        """``use`` gets the first floating-point tensor of what the module returns, with its graph."""
         number = len(self._wanted)
 
         def look(module: nn.Module, arguments: Any, result: Any) -> None:
@@ -129,7 +129,7 @@ class Taps:
         with self._shield():
             found = floating(values)
             if found is not None:
-                use(found.detach())
+                use(found)
 
 
 def floating(values: Any) -> Tensor | None:

@@ -4,8 +4,8 @@ Formulas, from the q, k and mask that ``scaled_dot_product_attention`` really go
 the visible keys and p = softmax(s), the entropy -sum p log p over log(number of visible keys), averaged over the rows that see two keys
 or more; max s; and the share of rows that see no key at all. Rows: up to 16 of each of up to 2 sequences, evenly spaced, the last one
 among them. A head whose entropy is near 0 looks at a single key. Cost: 32 rows instead of all; layers take turns. Attention that is not
-worked out by ``scaled_dot_product_attention`` is not seen, which is said where a model has parts of that name. Source: the user's own panel 6; Kimi K2 (arXiv 2507.20534) for the largest
-logit.
+worked out by ``scaled_dot_product_attention`` is not seen, which is said where a model has parts of that name. Source: the user's own
+panel 6; Kimi K2 (arXiv 2507.20534) for the largest logit.
 """
 
 from __future__ import annotations
