@@ -55,6 +55,8 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
     total = _planned(table.columns, roles)
     epoch_key = next(iter(roles["epoch"]), "")
     key = step_key or _best(table.columns, roles["step"], anchor) or _best(table.columns, roles["batch"], anchor)
+    if not step_key and (unnamed := _unnamed(table.columns, key, anchor)) is not None:
+        return Axis(unnamed, False, "step", anchor, (key, COUNT_KEY), total)
     if key:
         within = key in roles["batch"]
         step = _of_training(_whole(table.columns[key]), anchor)
@@ -91,6 +93,17 @@ def find_axis(table: Table, anchor: NDArray[np.bool_], step_key: str = "") -> Ax
         )
         return Axis(position, True, "step", anchor, (), total, int(every), [note])
     return Axis(position, True, "step", anchor, (), total, 1, [Note("guessed-step", "rows have no step; they were counted instead")])
+
+
+def _unnamed(columns: Mapping[str, Column], key: str, anchor: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+    """The numbers that losses begin with, and between them the steps that only evaluations name, where the two count as one; else None."""
+    if key in ("", COUNT_KEY) or COUNT_KEY not in columns or bool(np.any(columns[key].present & anchor)):
+        return None
+    counted = _whole(columns[COUNT_KEY])
+    both = np.where(np.isfinite(counted), counted, _whole(columns[key]))
+    known = both[np.isfinite(both)]
+    as_one = _goes_on(counted[anchor], named=EPOCH_LENGTH_KEY in columns) and bool(np.all(np.diff(known) >= 0))
+    return both if as_one else None
 
 
 def _by_role(columns: Mapping[str, Column]) -> dict[str, list[str]]:

@@ -40,7 +40,7 @@ _SURE_STEPS = frozenset({"global_step", "current_step", "current_steps", "num_up
 _CONTAINERS = frozenset({"data", "metrics", "metric", "log", "logs", "scalars", "results", "values", "summary"})
 
 _TRAIN = frozenset({"train", "training", "trn", "tr", "trl", "trainer"})
-_VAL = frozenset({"val", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
+_VAL = frozenset({"val", "vali", "valid", "validation", "eval", "evaluation", "test", "testing", "dev", "tel", "heldout", "validate"})
 _LOSS = frozenset({"loss", "losses", "cost", "trl", "tel"})
 _WEAK = frozenset(
     {"nll", "mse", "mae", "rmse", "bce", "ce", "xent", "crossentropy", "logloss", "elbo", "error", "err", "objective", "criterion"}
@@ -51,7 +51,8 @@ _ABOUT = frozenset({
     "type", "name", "best", "min", "lowest", "std", "var", "variance", "ratio", "count", "num", "patience", "thr", "threshold", "window",
     "time", "delta", "improvement", "clip", "tensorboard", "lr", "gap", "diff", "decay", "slope", "final", "id", "file",
     "acc", "accuracy", "limit", "target", "prev", "previous", "minimum", "start", "gamma", "beta", "alpha", "factor", "free", "spike",
-    "mult", "multiplier", "every", "interval", "freq", "bound", "epsilon", "eps", "smoothing", "norm", "grad", "token", "tokens",
+    "mult", "multiplier", "decreased", "increased", "improved",
+    "every", "interval", "freq", "bound", "epsilon", "eps", "smoothing", "norm", "grad", "token", "tokens",
 })  # fmt: skip
 _LOAD = frozenset({"reader", "data", "io", "memory", "compute"})
 """With these before it a cost is one in time: PaddlePaddle's ``reader_cost``."""

@@ -20,11 +20,13 @@ _BRACKETED = re.compile(r"\[([A-Za-z][A-Za-z_ -]*)\]$")
 _PREFIXED = re.compile(r"^\([^()]*\) ")
 _FILE = re.compile(r"\.(?:cc?|cpp|cxx|cu|cuh|h|hpp|rs|go|java|js|ts|jl|lua|sh)$")
 """``…/lr_scheduler.py:28`` and ``loss.cpp:28`` are places in a file, whatever its name says."""
+_IN_TIME = re.compile(r"\s?(?:s|secs?|seconds?|[muµ]s|mins?|minutes?|h|hrs?|hours?)\b(?!\s*[\d.:=])")
+"""Behind a cost that is one in time: ``Cost 100.48s``."""
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
 """Units of a step counter: ``step 1.5k``."""
 _SEPARATORS = " \t:=([\"'"
 MAX_KEY = 100
-_HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
+_HELD_OUT = re.compile(r"(?:^|[\s\[(|>*#=-])(val|vali|valid|validation|eval|evaluation|test|testing|dev)(?:[\s\])|:]|$)", re.IGNORECASE)
 _SAMPLES = re.compile(r"\[\s*(\d+)\s*/\s*(\d+)")
 _TWO_COUNTS = re.compile(r"\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]\s*\[\s*(\d+)\s*/\s*(\d+)\s*\]")
 _STAMP = re.compile(
@@ -48,6 +50,8 @@ def find_cells(line: str, start: int = 0, stop: int | None = None) -> Iterator[t
         # "(__main__) Epoch: 6": the name of a logger before the counter.
         if (bare := _PREFIXED.sub("", key)) != key and meaning(bare).role in _AXES:
             start, key = start + len(key) - len(bare), bare
+        if _IN_TIME.match(line, match.end(1)) and is_loss(key):
+            continue
         times = _MULTIPLES[match[3]] if match[3] in _MULTIPLES and meaning(key).role == "step" else 1.0
         out_of = Cell(key, *match.span(2)) if match[2] else None
         yield Cell(key, *match.span(1), (start, start + len(key)), times), out_of

@@ -6,10 +6,10 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
-from sismo.signals.kind import names, without_vocabulary
+from sismo.signals.kind import TOKENS, language_sign, names, without_vocabulary
 from sismo.signals.levels import end_level, finite, level, noise, wander
 from sismo.signals.trend import mann_kendall
-from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _RISE = Threshold("overfit-rise", 0.03, 0.03, "share", "chosen: over the noise of an evaluation set of some hundred examples", "Rise of the validation loss over its minimum that is called overfitting.")  # fmt: skip
@@ -261,6 +261,14 @@ def _both_vanish(view: View) -> Observation:
     return present(found.start, found.end, channel=LOSS_VAL, train=train, val=val) if gone and found.start is not None else absent(LOSS_VAL)
 
 
+def _solvable(view: View) -> Observation:
+    """Both vanish and nothing tells of text: copying or reversing a sequence, or another task with one right answer, ends there honestly."""
+    found = _both_vanish(view)
+    if found.state is not State.PRESENT:
+        return found
+    return absent(LOSS_TRAIN) if language_sign(view) or names(view, *TOKENS) else present(found.start, channel=LOSS_VAL)
+
+
 def _near_zero(view: View) -> Observation:
     """The training loss ends under 0.1 and under a tenth of its start, from a start that a classification has (0.5 and up)."""
     loss = view.finite(LOSS_TRAIN)
@@ -302,6 +310,7 @@ DETECTORS = (
     Detector("val-below-train", _BOTH, _val_below_train, "the validation loss lies below the training loss all along ({ratio:.2f}× at the end)", "the validation loss does not lie below the training loss"),
     Detector("train-and-val-near-zero", _BOTH, _both_tiny, "training and validation loss both end near 0 ({train:.3g} and {val:.3g})", "training and validation loss are not both near 0"),
     Detector("train-and-val-vanish", _BOTH, _both_vanish, "training and validation loss are both under 0.3 % of their start ({train:.3g} and {val:.3g})", "training and validation loss do not vanish"),
+    Detector("losses-vanish-without-text", _BOTH, _solvable, "nothing in the log says that it is text: where each input has one right answer, both losses get there honestly", "both losses do not vanish, or the log says that it is text"),
     Detector("train-near-zero", (LOSS_TRAIN,), _near_zero, "the training loss falls from {first:.3g} to {last:.3g}", "the training loss does not end near 0"),
     Detector("no-validation", (LOSS_VAL,), _no_val, "no validation loss is logged", "a validation loss is logged"),
     Detector("many-epochs", ("epoch",), _many_epochs, "the run goes through the data {epochs:.3g} times", "{epochs:.3g} epochs"),

@@ -37,6 +37,12 @@ def _zero_run(view: View) -> tuple[Series, int] | None:
     return (loss, start) if smallest > tiny else None
 
 
+def _came_back(loss: Series, start: int) -> bool:
+    """Whether the loss was exactly 0 before and then was not: a hinge or a triplet loss may be, a lost one never returns."""
+    zero = loss.values[:start] == 0.0
+    return bool(np.any(zero[:-1] & ~zero[1:]))
+
+
 def _zero(view: View) -> Observation:
     if view.series(LOSS_TRAIN) is None:
         return unknown(LOSS_TRAIN)
@@ -45,7 +51,7 @@ def _zero(view: View) -> Observation:
         return absent(LOSS_TRAIN)
     loss, start = found
     rows = len(loss) - start
-    strength = 1.0 if rows >= 3 else 0.8 if rows == 2 else 0.5
+    strength = 0.5 if rows == 1 or _came_back(loss, start) else 1.0 if rows >= 3 else 0.8
     return present(int(loss.steps[start]), int(loss.steps[-1]), strength=strength, channel=LOSS_TRAIN, rows=rows)
 
 
@@ -69,6 +75,8 @@ def _zero_later(view: View) -> Observation:
     if found is None or found[1] < 1 or len(found[0]) - found[1] < (2 if found[1] >= 3 else 4):
         return absent(LOSS_TRAIN)
     loss, start = found
+    if _came_back(loss, start):
+        return absent(LOSS_TRAIN)
     return present(int(loss.steps[start]), strength=0.85, channel=LOSS_TRAIN, rows=start, last=float(loss.values[start - 1]))
 
 

@@ -32,6 +32,10 @@ _JUMP = Threshold(
 )
 _TINY = Threshold("lr-tiny", 7e-7, 1e-6, "1", "chosen: below what fine-tuning and RL recipes use (1e-6 and up)", "A peak LR under this moves nothing that a half-precision weight can hold.")  # fmt: skip
 _EARLY_FLOOR = Threshold("lr-floor-early", 0.6, 0.6, "share", "catalogue: floor reached at 1/N of the run", "Share of the run before which an LR that fell to 0 came down too early.")  # fmt: skip
+_LATE = 3.0
+"""Distances of two rows from the start of the run from which on the first row is not its beginning: one, but for rows left out."""
+_ROUNDED_EPOCH = 0.01
+"""Hugging Face prints an epoch with two decimals, so that rows that are nearer are told as 0 or 0.01 apart."""
 _PIECE = 0.5
 """First LR over the last, in a log that does not begin where its run does, from which on it holds a small part of a rise."""
 
@@ -45,12 +49,28 @@ def _of(rule: Callable[[View, Schedule], Observation]) -> Callable[[View], Obser
 
 
 def _starts_at_beginning(view: View) -> bool:
-    """Whether the log holds the start of the run: its first row is within two logging intervals of step 0, and no resume precedes it."""
+    """Whether the log holds the start of the run: its first row is within two logging intervals of step 0, and no resume precedes it.
+
+    Rows that were only counted begin at 1 wherever they were cut out: where they tell fractions of an epoch, the first one says it.
+    """
     lr = view.series(LR)
-    if lr is None or not len(lr):
+    if lr is None or not len(lr) or (_counted(view) and _late_epoch(view)):
         return False
     resumed = any(event.kind == "resume" and event.step <= int(lr.steps[0]) for event in view.events)
     return int(lr.steps[0]) <= 2 * lr.interval and not resumed
+
+
+def _counted(view: View) -> bool:
+    return any(note.code == "guessed-step" for note in view.notes)
+
+
+def _late_epoch(view: View) -> bool:
+    """Whether the first row stands further into its epoch than the rows are apart, several times over."""
+    epoch = view.finite("epoch")
+    if epoch is None or len(epoch) < 2 or not bool(np.any(epoch.values % 1)):
+        return False
+    apart = float(epoch.values[-1] - epoch.values[0]) / (len(epoch) - 1)
+    return float(epoch.values[0]) > _LATE * max(apart, _ROUNDED_EPOCH)
 
 
 def _first_step(view: View) -> int:

@@ -12,7 +12,9 @@ from sismo.sources.numbers import NUMBER
 _STEP = re.compile(rf"^\s*(\d+):\s*({NUMBER}),\s*({NUMBER}) avg(?: loss)?,\s*({NUMBER}) rate")
 _ROUNDED = re.compile(r"-?0*\.?0*")
 """A rate that is printed as 0: a burn-in begins at 1e-12 of it, and six decimals are all that is printed."""
-_REGION = re.compile(r"\b(?:Avg )?IOU:\s*-?nan", re.IGNORECASE)
+_REGION = re.compile(r"\bAvg IOU:\s*(-?nan\b)?.*?\bcount:\s*(\d+)", re.IGNORECASE)
+_TAG = "nonfinite-iou"
+_BOXES, _NONE = "darknet-boxes", "darknet-none"
 
 
 def cells(line: str) -> Sequence[Cell]:
@@ -25,11 +27,22 @@ def cells(line: str) -> Sequence[Cell]:
 
 
 def read(line: str, log: TextLog) -> bool:
-    if _REGION.search(line):
-        log.mark("warning", tag="nonfinite-iou", line=line.strip()[:200])
-        return True
-    return False
+    """A mean over the boxes of one layer: over none it is NaN, which says something only where no layer ever has a box."""
+    found = _REGION.search(line)
+    if found is None:
+        return False
+    boxes = int(found[2])
+    if boxes:
+        log.memo[_BOXES] = True
+    if found[1] and (boxes or _BOXES not in log.memo):
+        log.mark("warning", tag=_TAG, line=line.strip()[:200], **({} if boxes else {_NONE: True}))
+    return True
+
+
+def finish(log: TextLog) -> None:
+    if _BOXES in log.memo:
+        log.rows.marks = [mark for mark in log.rows.marks if not mark.data.get(_NONE)]
 
 
 LINE = Line("darknet", "100: 18.2, 18.1 avg, 0.001000 rate, 3.1 seconds, 6400 images", (" avg", "iou:"), 20, read,
-            cells=cells)  # fmt: skip
+            finish=finish, cells=cells)  # fmt: skip

@@ -16,10 +16,13 @@ _LOSSES = frozenset({"train", "val", "val_set", "term", "term_val"})
 _COUNTERS = frozenset({"step", "epoch"})
 _AXES = _COUNTERS | {"batch"}
 _HEADING = re.compile(rf"^\W*(?:epoch|.?(?:{'|'.join(EPOCHS)}))[:\s]*#?\s*(\d+)(?:\s*(?:/|of)\s*\d+)?\W*$", re.IGNORECASE)
-_EPOCH, _WEAK, _BESIDE = "epoch", "weak", "beside"
+_EPOCH, _WEAK, _BESIDE, _TOLD = "epoch", "weak", "beside", "told-"
 _CODE_START = re.compile(r"\s*(?:File \"|\^|~|def |return |raise |self\.|for |if |print\(|#|//|>>> [a-z_]+ *=)")
 _SAID = re.compile(r"\bloss is (?:nan|inf)\w*\b.*(?:skip|stop|exit|abort)|(?:warning|error)\b.*\bloss is (?:nan|inf)", re.IGNORECASE)
 """A sentence about the loss that was computed last, which stands in a row of its own: evidence, and no other row."""
+_WORD = re.compile(r"(?<![\w/.-])[^\W\d_]{2,}(?![\w/-])")
+_PROSE = 10
+"""Words beside those that name its numbers from which a line is a sentence: what a page tells of a run, where no other line is like it."""
 _CODE_SIGN = re.compile(r"(?<!=)==(?![=>])|\+=| = torch|\(self")
 ONE_OFF_ROWS = 5
 """With this many loss rows in the log, a sentence that has a loss once and no step is no measurement of the curve."""
@@ -31,7 +34,7 @@ def cells(line: str) -> Sequence[Cell]:
         return ()
     found = pair_cells(line)
     roles = {meaning(cell.key).role for cell in found}
-    return found if roles & _LOSSES and roles & _COUNTERS else ()
+    return found if roles & _LOSSES and roles & _COUNTERS and not _is_told(line, found) else ()
 
 
 def parse(line: str) -> Parsed | None:
@@ -47,7 +50,8 @@ def parse(line: str) -> Parsed | None:
     if roles & _LOSSES and _SAID.search(line):
         return None
     if roles & _LOSSES:
-        return Parsed(found, "val" if "val" in roles else "train")
+        told = _TOLD if _is_told(line, found) else ""
+        return Parsed(found, told + ("val" if "val" in roles else "train"))
     if "weak" in roles and roles & _AXES:
         return Parsed(found, _WEAK)
     beside = [cell for cell in found if meaning(cell.key).role == "lr" or meaning(cell.key).member.startswith("grad_norm/")]
@@ -69,8 +73,8 @@ def settle(row: dict[str, float], word: str, log: TextLog) -> None:
     else:
         if log.epoch is not None:
             row["epoch"] = log.epoch
-        if word != "val":
-            _remember(row, log)
+        if word.startswith(_TOLD) or word != "val":
+            _remember(row, log, word)
         log.add(row, open_row=True)
 
 
@@ -82,13 +86,24 @@ def _is_code(line: str) -> bool:
     )
 
 
-def _remember(row: dict[str, float], log: TextLog) -> None:
-    seen = cast("dict[frozenset[str], list[int]]", log.memo.setdefault("generic", {}))
+def _is_told(line: str, found: Sequence[Cell]) -> bool:
+    start = len(line) - len(without_stamp(line))
+    names = [cell.named for cell in found if cell.named is not None]
+    words = (word.start() for word in _WORD.finditer(line, start))
+    return sum(not any(first <= at < last for first, last in names) for at in words) >= _PROSE
+
+
+def _remember(row: dict[str, float], log: TextLog, word: str) -> None:
+    told = word.startswith(_TOLD)
+    seen = cast("dict[frozenset[str], list[int]]", log.memo.setdefault(_TOLD if told else "generic", {}))
     seen.setdefault(frozenset(row), []).append(log.rows.n_rows)
 
 
 def finish(log: TextLog) -> None:
-    """Drops the sentences that came only once beside a real curve; adds rows of errors and bare ``val`` where there is no loss at all."""
+    """Drops what came only once: a sentence, or a line beside a real curve. Adds rows of errors and ``val`` where there is no loss."""
+    for rows in cast("dict[frozenset[str], list[int]]", log.memo.get(_TOLD, {})).values():
+        if len(rows) == 1:
+            log.rows.clear(rows[0])
     if not any(is_loss(key) for key in log.rows.keys()):  # noqa: SIM118 - a method of the rows
         for row in cast("list[dict[str, float]]", log.memo.get("weak", [])):
             log.add(row)

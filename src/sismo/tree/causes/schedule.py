@@ -22,7 +22,7 @@ CAUSES = (
         base=0.6,
         supports=(Weight("warmup-skipped", 0.25), Weight("norm-spikes-early", 0.2), Weight("loss-v-early", 0.15), Weight("loss-leaps-at-start", 0.1), Weight("heads-die-in-the-run", 0.05)),
         against=(Weight("lr-constant", 0.1),),
-        vetoes=("lr-all-zero", "lr-first-step-full"),
+        vetoes=("lr-all-zero", "lr-first-step-full", "lr-tiny"),
         raised_by=(("early-throw-healed", _B), ("heads-die-in-the-run", _W), ("warmup-skipped", _W)),
         explains=("long-tail-batch", "lr-too-high", "optimizer-state-corrupted", "dead-heads", "attention-logit-growth"),
     ),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.runs import alarms, falling, level, look, names, run, state
 from support.trios import Trio, check, check_all, each
 
 import sismo
+from sismo.judge import diagnose
 from sismo.signals.detectors import generalisation
 from sismo.signals.types import State
 
@@ -35,6 +38,7 @@ TRIOS = {
     "val-below-train": Trio(run(loss=1.5 * CALM, val=(EVALS, CALM[EVALS - 1])), run(loss=CALM, val=FALLS), NO_VAL),
     "train-and-val-near-zero": Trio(BOTH_TINY, run(loss=TINY, val=FALLS), NO_VAL),
     "train-and-val-vanish": Trio(BOTH_TINY, run(loss=TINY, val=FALLS), NO_VAL),
+    "losses-vanish-without-text": Trio(BOTH_TINY, run(loss=TINY, val=(EVALS, np.geomspace(6.0, 1e-3, 20)), vocab_size=512), NO_VAL),
     "train-near-zero": Trio(run(loss=TINY), run(loss=CALM), run(loss=TINY[:4])),
     "no-validation": Trio(NO_VAL, run(loss=CALM, val=FALLS), None),
     "many-epochs": Trio(run(more={"epoch": np.linspace(0, 9, 50)}), run(more={"epoch": np.linspace(0, 3, 50)}), NO_VAL),
@@ -115,6 +119,21 @@ def test_images_that_are_mixed_up_in_training_only_make_its_loss_larger() -> Non
     loss, val = 3.1 - 0.002 * step, 0.92 - 0.0005 * step
     assert alarms(run(loss=loss, val=val))[0] == "accumulation-not-averaged"
     assert alarms(run(loss=loss, val=val, more={"metric/test_acc1": 78 + 0.01 * step})) == []
+
+
+@pytest.mark.parametrize(("start", "more"), [(2.4, {}), (3.2, {}), (4.6, {}), (6.2, {}), (2.4, {"metric/acc": np.linspace(0, 1, 400)})])
+def test_a_task_with_one_right_answer_is_not_said_to_see_the_future(start: float, more: dict[str, np.ndarray]) -> None:
+    """Copying a sequence ends at 0 on both sides and nothing in the log tells it from a leak: one check decides."""
+    solved = run(loss=np.geomspace(start, 1e-3, 400), val=(EVALS, np.geomspace(start, 1e-3, 20)), more=more)
+    leading = diagnose(solved).causes[0]
+    assert (leading.id, leading.confidence < 0.5, leading.twins) == ("target-in-input", True, ("causal-mask-broken",))
+
+
+@pytest.mark.parametrize("known", [{"vocab_size": 512}, {"more": {"metric/tokens_per_second": np.full(400, 9e4)}}])
+def test_where_it_is_text_the_same_losses_are_the_future(known: dict[str, Any]) -> None:
+    text = run(loss=np.geomspace(6.2, 1e-3, 400), val=(EVALS, np.geomspace(6.2, 1e-3, 20)), **known)
+    leading = diagnose(text).causes[0]
+    assert (leading.id, leading.confidence >= 0.6) == ("causal-mask-broken", True)
 
 
 def test_a_model_that_sees_the_future_is_told_from_one_that_memorises() -> None:

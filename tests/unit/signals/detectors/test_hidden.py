@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.runs import alarms, cosine, event, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
@@ -65,6 +66,14 @@ def test_a_loss_that_drops_to_zero_on_the_way_is_lost_and_not_unlabelled() -> No
     assert alarms(run(loss=fell))[0] == "nan-hidden-by-logger"
     assert alarms(run(loss=[0.0] * 9))[0] == "all-labels-masked"
     assert alarms(run(loss=fell, norm=[1.0] * 6 + [0.0] * 3))[0] == "all-labels-masked"
+
+
+@pytest.mark.parametrize("back", [1, 3])
+def test_a_loss_that_came_back_from_zero_before_is_not_lost(back: int) -> None:
+    """A triplet loss is 0 where every triplet is far enough apart."""
+    loss = [3278.6, *[0.0] * back, 778.3, *[0.0] * 7]
+    assert "nan-hidden-by-logger" not in names(run(loss=loss))
+    assert "nan-hidden-by-logger" in names(run(loss=[3278.6, 1200.0, 778.3, *[0.0] * 7]))
 
 
 def test_zeros_between_thousandths_are_rounded() -> None:

@@ -7,6 +7,7 @@ import pytest
 from support.runs import alarms, cosine, event, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+from sismo.records.types import Note
 from sismo.signals.detectors import schedule
 from sismo.signals.types import State
 
@@ -182,3 +183,18 @@ def test_a_loss_thrown_a_thousandfold_is_no_lack_of_warmup() -> None:
     made = run(loss=with_at(CALM, 5, 1e5, 1e7, 1e6, 1e4), norm=with_at(NORM, 5, 1e6, 1e6), lr=np.full(400, 10.0))
     assert state(made, "loss-v-early") is State.ABSENT
     assert state(made, "norm-spikes-early") is State.ABSENT
+
+
+@pytest.mark.parametrize(("first", "apart", "told"), [(0.02, 0.02, True), (0.0, 0.004, True), (0.38, 0.02, False), (1.6, 0.01, False)])
+def test_counted_rows_out_of_the_middle_of_an_epoch_are_no_start(first: float, apart: float, told: bool) -> None:
+    epochs = np.round(first + apart * np.arange(30), 2)
+    lr = 1e-4 * (1 - 0.01 * np.arange(30))
+    counted = Note("guessed-step", "rows have no step; they were counted instead")
+    made = run(loss=falling(30), lr=lr, more={"epoch": epochs}, notes=(counted,))
+    assert ("missing-warmup" in names(made)) is told
+    assert "missing-warmup" in names(run(loss=falling(30), lr=lr, more={"epoch": np.ones(30)}, notes=(counted,)))
+
+
+def test_a_rate_that_moves_nothing_needs_no_warmup() -> None:
+    assert "missing-warmup" not in names(run(loss=falling(30), lr=np.linspace(2.3e-7, 1.8e-7, 30)))
+    assert "missing-warmup" in names(run(loss=falling(30), lr=np.linspace(2.3e-4, 1.8e-4, 30)))
