@@ -195,7 +195,7 @@ CHANNELS = (
     "grad_norm/post", "grad_norm_group/0", "grad_norm_group/1", "loss_scale", "skipped", "nonfinite", "weight_norm/0", "weight_nonfinite/0",
     "update_ratio/0", "adam_rms/0", "act_mean_abs/0", "act_max_abs/0", "act_nonfinite/0", "act_near_limit/0", "spectral/w",
     "dead_units/0", "head_entropy/0", "head_max_logit/0", "grad_zero_share", "grad_carried", "batch/nonfinite", "batch/label_share",
-    "batch/repeats",
+    "batch/repeats", "target/spread",
     "batch/rarity", "loss_class/a", "loss_rank/0", "loss_rank/1", "epoch", "metric/log_z", "metric/ppl",
 )  # fmt: skip
 

@@ -300,24 +300,36 @@ def test_head_entropy_and_largest_logit(mask: str) -> None:
     query, key = torch.randn(2, 3, 12, 8), torch.randn(2, 3, 12, 8)
     lower = torch.ones(12, 12, dtype=torch.bool).tril()
     given = {"causal": None, "none": None, "bool": lower, "float": torch.zeros(12, 12).masked_fill(~lower, -math.inf)}[mask]
-    entropy, logit, masked = attention.heads(query, key, given, mask == "causal", None)
+    entropy, logit, masked, _ = attention.heads(query, key, given, mask == "causal", None)
     visible = torch.ones_like(lower) if mask == "none" else lower
     expected = reference(query, key, visible, 1 / math.sqrt(8))
     np.testing.assert_allclose(np.array([entropy.tolist(), logit.tolist()]).T, np.array(expected), rtol=1e-5)
     assert float(masked) == 0.0
 
 
+@pytest.mark.parametrize(("mask", "share"), [("causal", 0.0), ("none", 1.0), ("padding", 1.0), ("prefix", 3 / 66), ("crossed", math.nan)])
+def test_the_share_of_later_keys_that_are_seen(mask: str, share: float) -> None:
+    query, key = torch.randn(1, 2, 12, 8), torch.randn(1, 2, 12 if mask != "crossed" else 9, 8)
+    padded = torch.ones(12, dtype=torch.bool)
+    padded[9:] = False
+    prefix = torch.ones(12, 12, dtype=torch.bool).tril()
+    prefix[:3, :3] = True
+    given = {"padding": padded.expand(12, 12), "prefix": prefix}.get(mask)
+    *_, future = attention.heads(query, key, given, mask == "causal", None)
+    assert float(future) == pytest.approx(share, nan_ok=True)
+
+
 def test_masked_rows_shared_keys_and_one_key_heads() -> None:
     query, key = torch.randn(2, 4, 8, 16), torch.randn(2, 2, 8, 16)
     hidden = torch.ones(8, 8, dtype=torch.bool)
     hidden[3] = False
-    entropy, _, masked = attention.heads(query, key, hidden, False, None)
+    entropy, _, masked, _ = attention.heads(query, key, hidden, False, None)
     assert entropy.shape == (4,)
     assert float(masked) == pytest.approx(1 / 8)
     # Two heads that look at one key: a key that every query is parallel to.
     key = torch.zeros(1, 4, 8, 16)
     key[:, :2, 5] = 50.0
-    entropy, _, _ = attention.heads(torch.ones(1, 4, 8, 16), key, None, False, None)
+    entropy, _, _, _ = attention.heads(torch.ones(1, 4, 8, 16), key, None, False, None)
     assert int((entropy < 0.25).sum()) == 2
     np.testing.assert_allclose(entropy[2:].numpy(), 1.0, rtol=1e-6)
 

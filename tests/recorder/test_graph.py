@@ -46,6 +46,9 @@ class Own(torch.autograd.Function):
         (lambda z: functional.cross_entropy(z.softmax(-1).view(2, 2, 3).transpose(1, 2), TARGET.view(2, 2)) / 8, "softmax"),
         (lambda z: functional.binary_cross_entropy_with_logits(z.sigmoid(), SHARES) + z.square().mean(), "sigmoid"),
         (lambda z: functional.nll_loss(z.softmax(-1), TARGET), "softmax"),
+        (lambda z: functional.kl_div((z.softmax(-1) / 2).log_softmax(-1), SHARES, reduction="batchmean"), "softmax"),
+        (lambda z: functional.cross_entropy(8 * z.sigmoid(), TARGET), None),  # scores held between bounds
+        (lambda z: functional.cross_entropy(z / 2, TARGET) / 8, None),
         (lambda z: functional.cross_entropy(z, TARGET), None),
         (lambda z: functional.nll_loss((z.softmax(-1) + 1e-9).log(), TARGET), None),
         (lambda z: functional.binary_cross_entropy(z.sigmoid(), SHARES), None),

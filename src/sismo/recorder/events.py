@@ -12,7 +12,8 @@ class Moment(StrEnum):
     with Recorder(model, optimizer, "runs/a") as rec:
         for batch in loader:
             for part in batch:                    # gradient accumulation: only the first part is looked at
-                loss = model(part)                # INPUTS      the model is called in training, with these arguments; or a part of it
+                scores = model(part)              # INPUTS      the model is called in training, with these arguments; or a part of it
+                loss = cross_entropy(scores, y)   # CRITERION   a criterion of torch's, by name, gets scores and targets
                 scaler.scale(loss).backward()     # BACKWARD    a loss with its graph, and what it was multiplied by
                                                   #             (taps on single layers are set by the panels themselves)
             scaler.unscale_(optimizer)
@@ -27,6 +28,7 @@ class Moment(StrEnum):
     """
 
     INPUTS = "inputs"
+    CRITERION = "criterion"
     BACKWARD = "backward"
     CLIPPED = "clipped"
     BEFORE_UPDATE = "before_update"

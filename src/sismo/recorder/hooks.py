@@ -1,7 +1,7 @@
-"""Ties torch to the moments of ``events.Moment``: optimizers, gradient clipping, the scaler and the model's own call.
+"""Ties torch to the moments of ``events.Moment``: optimizers, gradient clipping, the scaler, criteria and the model's own call.
 
 Gradient clipping is caught one level below ``clip_grad_norm_`` and ``clip_grad_value_``, in the helpers that these look up when they are
-called, because most loops have imported the functions themselves long before a recorder exists.
+called, because most loops have imported the functions themselves long before a recorder exists. So are the criteria.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ from sismo.recorder.scene import Scene, Weight
 from sismo.recorder.shield import Shield, log
 
 Tell = Callable[..., None]
+
+_OF_NN = ("cross_entropy_loss", "nll_loss_nd", "binary_cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_CRITERIA = (*((torch._C._nn, name) for name in _OF_NN), (torch, "binary_cross_entropy_with_logits"), (torch, "kl_div"))  # pyright: ignore[reportAttributeAccessIssue]
+"""What the criteria in ``torch.nn.functional`` call: scores first, targets second."""
 
 
 class Hooks:
@@ -60,6 +64,8 @@ class Hooks:
         self._patch(clip_grad, "_get_total_norm", self._total_norm)
         self._patch(clip_grad, "_clip_grads_with_norm_", self._norm_clip)
         self._patch(clip_grad, "_group_tensors_by_device_and_dtype", self._value_clip)
+        for holder, name in _CRITERIA:
+            self._patch(holder, name, functools.partial(self._criterion, name))
         if not self._scene.compiled:
             self._root = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
             self._undo.append(self.let_go_of_modules)
@@ -93,7 +99,7 @@ class Hooks:
 
     def _patch(self, holder: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         if not hasattr(holder, name):
-            log.warning("this torch has no %s: norms before clipping may be those after it", name)
+            log.warning("this torch has no %s: what is caught there is not recorded", name)
             return
         original = getattr(holder, name)
         mine = make(original)
@@ -156,6 +162,18 @@ class Hooks:
         self._part_called = True
         self._let_go_of_parts(but=module)
         self._run(Moment.INPUTS, arguments, options)
+
+    def _criterion(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def note(scores: Any, target: Any, *arguments: Any, **options: Any) -> None:
+            if isinstance(scores, Tensor) and isinstance(target, Tensor) and scores.requires_grad:
+                self._tell(Moment.CRITERION, name, scores.detach(), target.detach())
+
+        def criterion(*arguments: Any, **options: Any) -> Any:
+            if torch.is_grad_enabled() and not elsewhere():
+                self._look(note, arguments, options)
+            return original(*arguments, **options)
+
+        return criterion
 
     def _before(self, optimizer: Optimizer, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if elsewhere():

@@ -81,12 +81,24 @@ def trained(scene: Scene) -> dict[str, object]:
     """What the optimizers hold and what they do not, which may change on the way."""
     return {
         "trained": sum(weight.tensor.numel() for weight in scene.weights),
+        "embeddings": [weight.name for weight in scene.weights if weight.embeds],
         "unheld": [name for name, parameter in _left(scene) if parameter.requires_grad],
         "frozen": [name for name, parameter in _left(scene) if not parameter.requires_grad],
         "groups": [
-            {key: _plain(value) for key, value in group.items() if key != "params"} | {"tensors": len(group["params"])}
-            for _, group in scene.groups
+            {key: _plain(value) for key, value in group.items() if key != "params"}
+            | {"tensors": len(group["params"])}
+            | _entries(scene, number)
+            for number, group in scene.groups
         ],
+    }
+
+
+def _entries(scene: Scene, group: str) -> dict[str, int]:
+    """How many numbers a group trains, and how many of them are those of embeddings."""
+    mine = [weight for weight in scene.weights if weight.group == group]
+    return {
+        "entries": sum(weight.tensor.numel() for weight in mine),
+        "embedded": sum(weight.tensor.numel() for weight in mine if weight.embeds),
     }
 
 

@@ -75,6 +75,8 @@ _FAMILIES = (
     Family("grad_zero_share", "share", "run", "none", "Share of gradient entries that are exactly zero.", "record with sismo.Recorder"),
     Family("batch", "1", "name", "none", "A measurement of the input batch: length, rarity, repeats, non-finite inputs, share of labels.",
            "record with sismo.Recorder"),
+    Family("target", "1", "name", "none", "A measurement of the targets: spread, level, likeness to the inputs, number of classes.",
+           "record with sismo.Recorder"),
     Family("epoch", "epoch", "run", "none", "Epoch, as a fraction where the log has it.", "log the epoch at every step"),
     Family("metric", "1", "name", "none", "Anything else that the log had numbers for.", ""),
 )  # fmt: skip
@@ -94,6 +96,7 @@ PANELS: dict[str, tuple[int, tuple[str, ...]]] = {
     "attention": (6, ("head_entropy", "head_max_logit")),
     "scaling": (7, ("loss_scale", "skipped")),
     "batch": (8, ("batch",)),
+    "targets": (8, ("target",)),
 }
 """The recorder's panels: the number that the user knows each by, in a sentence as on the page, and the families that it measures."""
 

@@ -28,6 +28,21 @@ def without_vocabulary(view: View) -> bool:
     return view.header.source == RECORDED and view.header.vocab_size is None
 
 
+def classes(view: View) -> int | None:
+    """The size of the vocabulary, or the number of classes that a recorded cross-entropy tells apart; None where neither is known."""
+    size = view.header.vocab_size or 0  # some configurations say -1 for "as the tokenizer has it"
+    counted = view.finite("target/classes")
+    if size < 2 and counted is not None and len(counted):
+        size = int(counted.values[-1])
+    return size if size >= 2 else None
+
+
+def fine_tuned(view: View) -> bool:
+    """Whether a recorded run trains less than half of its model: what is frozen was trained before, and is as sure as that left it."""
+    total, trained = view.fact("parameters"), view.fact("trained")
+    return isinstance(total, int) and isinstance(trained, int) and 0 < 2 * trained < total
+
+
 def language_sign(view: View) -> str:
     """What shows that it is a language model (``vocabulary``, ``perplexity``, ``first loss``); empty where nothing does."""
     if view.header.vocab_size is not None and view.header.vocab_size >= _LARGE_VOCABULARY:

@@ -1,8 +1,10 @@
-"""Panel 6, attention heads: ``head_entropy/LAYER.HEAD``, ``head_max_logit/LAYER.HEAD``, and ``batch/masked_rows``.
+"""Panel 6, attention heads: ``head_entropy/LAYER.HEAD``, ``head_max_logit/LAYER.HEAD``, ``batch/masked_rows`` and ``batch/future_keys``.
 
 Formulas, from the q, k and mask that ``scaled_dot_product_attention`` really got, on a sample of query rows: with s = q k' * scale over
 the visible keys and p = softmax(s), the entropy -sum p log p over log(number of visible keys), averaged over the rows that see two keys
-or more; max s; and the share of rows that see no key at all. Rows: up to 16 of each of up to 2 sequences, evenly spaced, the last one
+or more; max s; the share of rows that see no key at all; and, where there are as many keys as queries, the share of the keys after a
+row's own place that it sees, of those that the last row sees (0 where attention is causal, 1 where nothing hides the future; the least of
+all layers). Rows: up to 16 of each of up to 2 sequences, evenly spaced, the last one
 among them. A head whose entropy is near 0 looks at a single key. Cost: 32 rows instead of all; layers take turns. Attention that is not
 worked out by ``scaled_dot_product_attention`` is not seen, which is said where a model has parts of that name. Source: the user's own
 panel 6; Kimi K2 (arXiv 2507.20534) for the largest logit.
@@ -64,9 +66,11 @@ class AttentionPanel(Panel):
             )
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
-        masked = [values.pop(channel) for channel in list(values) if channel.startswith("batch/masked_rows.")]
-        if masked:
-            values["batch/masked_rows"] = max(masked)
+        # An encoder may see all of its own sequence: that the future is open is said of a model of which no layer hides it.
+        for name, of_all in (("batch/masked_rows", max), ("batch/future_keys", min)):
+            of_layers = [values.pop(channel) for channel in list(values) if channel.startswith(f"{name}.")]
+            if known := [value for value in of_layers if not math.isnan(value)]:
+                values[name] = of_all(known)
         return ()
 
     def _measure(self, layer: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
@@ -74,16 +78,16 @@ class AttentionPanel(Panel):
             return
         self._missed = False
         with self.scene.shield(), self.timed(layer):
-            entropy, logit, masked = heads(*_read(arguments, options))
+            entropy, logit, masked, future = heads(*_read(arguments, options))
             count = entropy.shape[0]
 
             def finish(values: Sequence[float]) -> Mapping[str, float]:
                 found = {f"head_entropy/{layer}.{head}": value for head, value in enumerate(values[:count]) if not math.isnan(value)}
-                found |= {f"head_max_logit/{layer}.{head}": value for head, value in enumerate(values[count:-1])}
-                found[f"batch/masked_rows.{layer}"] = values[-1]
+                found |= {f"head_max_logit/{layer}.{head}": value for head, value in enumerate(values[count:-2])}
+                found[f"batch/masked_rows.{layer}"], found[f"batch/future_keys.{layer}"] = values[-2:]
                 return found
 
-            self.scene.draft.vector(torch.cat([entropy, logit, masked.reshape(1)]), finish)
+            self.scene.draft.vector(torch.cat([entropy, logit, masked.reshape(1), future.reshape(1)]), finish)
 
 
 class _Listener(TorchFunctionMode):
@@ -128,8 +132,11 @@ def _read(arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[Tensor,
     return given["query"], given["key"], given.get("attn_mask"), bool(given.get("is_causal", False)), given.get("scale")
 
 
-def heads(query: Tensor, key: Tensor, mask: Tensor | None, causal: bool, scale: float | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Entropy and largest logit of each head, and the share of sampled rows that see no key."""
+def heads(query: Tensor, key: Tensor, mask: Tensor | None, causal: bool, scale: float | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Entropy and largest logit of each head, the share of sampled rows that see no key, and that of later keys that are seen.
+
+    That last one is NaN where there is none to see, or where queries and keys are of different sequences.
+    """
     q, k = _four(query.detach())[:SEQUENCES], _four(key.detach())[:SEQUENCES]
     rows, keys = q.shape[-2], k.shape[-2]
     picked = torch.arange(rows - 1, -1, -max(1, -(-rows // ROWS)), device=q.device)
@@ -158,7 +165,10 @@ def heads(query: Tensor, key: Tensor, mask: Tensor | None, causal: bool, scale: 
     entropy = -(log_p.exp() * log_p).masked_fill(~visible, 0.0).sum(-1) / count.clamp(min=2).log()
     seen = count >= 2
     mean = entropy.masked_fill(~seen, 0.0).sum((0, 2)) / seen.sum((0, 2))
-    return mean, hidden.amax((0, 2, 3)), (count == 0).float().mean()
+    later = torch.arange(keys, device=q.device) > picked[:, None]
+    to_see = (visible[..., :1, :] & later).sum()
+    future = (visible & later).sum() / to_see if rows == keys else to_see * math.nan
+    return mean, hidden.amax((0, 2, 3)), (count == 0).float().mean(), future
 
 
 def _four(tensor: Tensor) -> Tensor:

@@ -5,8 +5,8 @@ what ``clip_grad_norm_`` worked out, at every step; after it, pre * min(1, max_n
 gradient. Cost: none for those two; without clipping by norm, and for the norms by block, one pass over the gradients. The first and the
 last member of ``grad_norm_group`` are the first and the last block of the model: their ratio tells a vanishing gradient. ``grad_carried``
 is the norm of what the first backward pass of a step finds in the gradient of the last vector of the model (a bias, or a matrix where
-there is none) and what is not cleared before the update: 0 where the loop cleared it. Source: the user's own panel 3; per block:
-GLM-130B, OLMo 2.
+there is none) and what is not cleared before the update: 0 where the loop cleared it; in each of the first eight steps, too. Source: the
+user's own panel 3; per block: GLM-130B, OLMo 2.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from sismo.records.channels import GRAD_CARRIED, GRAD_NORM_POST, GRAD_NORM_PRE
 from sismo.records.types import Event
 
 _ALL = "all"
+_FIRST_STEPS = 8
+"""Steps in which it is looked for what is carried over, whatever else is measured: a loop clears them in all or in none."""
 _EPSILON = 1e-6
 """What torch adds to the norm before it divides."""
 
@@ -85,6 +87,7 @@ class GradientsPanel(Panel):
         self._across = scene.sharded
         self._shards = [shards(weight.tensor) for weight in scene.weights]
         self._armed = True
+        self._begun = 0
         self._free = False
         vectors = [weight.tensor for weight in scene.weights if weight.tensor.ndim == 1]
         self._watched = None if scene.sharded else next(reversed([*(weight.tensor for weight in scene.weights), *vectors]), None)
@@ -106,7 +109,8 @@ class GradientsPanel(Panel):
         self._from_update, self._updated = self._updated, False
         self._clear()
         self._place.rest()
-        self._place.of = self._watched if self._armed else None
+        self._place.of = self._watched if self._armed or self._begun < _FIRST_STEPS else None
+        self._begun += 1
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         return ()

@@ -30,6 +30,7 @@ _LEAF = "torch::autograd::AccumulateGrad"
 _LEAVES = (_LEAF, "_DDPSinkBackward")
 _PASSING = re.compile(r"(View|Reshape|Transpose|Permute|Squeeze|Slice|Select|Clone|Copy|Expand|Index|Alias|Clamp)|^T$")
 """Operations that hand numbers on as they are."""
+_SCALING = ("Div", "Mul")
 _OWN = {
     "LogSoftmax": ("Softmax", "Sigmoid"),
     "BinaryCrossEntropyWithLogits": ("Softmax", "Sigmoid"),
@@ -182,10 +183,13 @@ def _squashed(top: Any) -> str | None:
 
 
 def _passed(node: Any) -> Any:
-    """The node that made the numbers which this one only hands on."""
-    while _PASSING.search(_op(node)) and len(below := _below(node)) == 1:
+    """The node that made the numbers which this one only hands on. Shares stay shares when they are divided by a temperature."""
+    scaled = None
+    while len(below := _below(node)) == 1 and (_PASSING.search(_op(node)) or _op(node) in _SCALING):
+        if scaled is None and _op(node) in _SCALING:
+            scaled = node
         node = below[0]
-    return node
+    return node if scaled is None or _op(node) == "Softmax" else scaled
 
 
 PANEL = GraphPanel

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
-from sismo.signals.kind import TOKENS, language_sign, names, without_vocabulary
+from sismo.signals.kind import TOKENS, classes, language_sign, names, without_vocabulary
 from sismo.signals.levels import end_level, finite, level, noise, wander
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
@@ -18,6 +20,8 @@ _FACTOR = Threshold("train-over-val", 2.5, 2.5, "×", "chosen: dropout and augme
 
 _TOP_ONE = ("acc1", "acc@1", "acc_1", "top1", "top-1", "top_1", "prec@1", "prec1")
 """Names of the accuracy of an image classifier."""
+_GUESS = 1.5
+"""Times the uniform guess that the first loss of an honest model stays under."""
 _ROWS_AROUND = 8
 _MOST_PAIRS = 1000
 _FEWEST_NATS = 1.5
@@ -200,7 +204,7 @@ def _train_over_val(view: View) -> Observation:
     pairs = _pairs(view)
     if len(pairs) < 2:
         return unknown(LOSS_VAL)
-    if view.objective is not None or view.family("loss_term") or names(view, *_TOP_ONE):
+    if view.objective is not None or view.family("loss_term") or names(view, *_TOP_ONE) or _starts_at_guess(view):
         return absent(LOSS_VAL)
     ratios = np.array([train / val for _, train, val in pairs if val > 0])
     if ratios.size < 2 or float(ratios.min()) < view.limit("train-over-val") or level(np.array([val for _, _, val in pairs])) > 20:
@@ -208,6 +212,12 @@ def _train_over_val(view: View) -> Observation:
     steady = float(ratios.max()) < 2.5 * float(ratios.min())
     ratio = level(ratios)
     return present(pairs[0][0], pairs[-1][0], channel=LOSS_TRAIN, ratio=ratio, count=len(ratios)) if steady else absent(LOSS_VAL)
+
+
+def _starts_at_guess(view: View) -> bool:
+    """Whether the first training loss is no more than the uniform guess: what is a multiple later was none then, as smoothed labels are."""
+    loss, count = view.finite(LOSS_TRAIN), classes(view)
+    return loss is not None and len(loss) > 0 and count is not None and float(loss.values[0]) < _GUESS * math.log(count)
 
 
 def _factor_is_accumulation(view: View) -> Observation:

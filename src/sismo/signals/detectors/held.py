@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
+_STEPS = 20
 
 
 def _listed(name: str) -> Callable[[View], Observation]:
@@ -24,6 +25,20 @@ def _listed(name: str) -> Callable[[View], Observation]:
     return look
 
 
+def _never_stepped(view: View) -> Observation:
+    """Every update writes the LR of its groups: a group that trains weights and has no LR in 20 steps of the others was never updated."""
+    groups = view.fact("groups")
+    if not isinstance(groups, list):
+        return unknown("the parameter groups in manifest.json")
+    each = cast("list[Mapping[str, object]]", groups)
+    rated = {number: view.rows(f"lr/{number}") for number, group in enumerate(each) if group.get("entries") and group.get("lr") is not None}
+    if max(rated.values(), default=0) < _STEPS:
+        return unknown("lr")
+    idle = [number for number, rows in rated.items() if not rows]
+    count = sum(cast("int", each[number]["entries"]) for number in idle)
+    return present(0, group=idle[0], count=count) if idle else absent("lr")
+
+
 def _full_precision(view: View) -> Observation:
     """Whether the weights themselves are fp32, whatever the model computes in."""
     dtype = view.fact("weights_dtype") or ("fp32" if view.header.dtype == "fp32" else None)
@@ -35,5 +50,6 @@ def _full_precision(view: View) -> Observation:
 DETECTORS = (
     Detector("weights-unheld", ("header",), _listed("unheld"), "no optimizer that the recorder was given holds {first} ({count} {count:parameter that asks|parameters that ask} for a gradient)", "the optimizers hold every parameter that asks for a gradient", _RECORD),
     Detector("weights-frozen", ("header",), _listed("frozen"), "{first} does not ask for a gradient ({count} such {count:parameter|parameters})", "every parameter asks for a gradient", _RECORD),
+    Detector("group-never-stepped", ("header", "lr"), _never_stepped, "the optimizer that holds group {group} ({count} weights) takes no step while another does", "every optimizer takes steps", _RECORD),
     Detector("weights-fp32", ("header.dtype",), _full_precision, "the weights are {dtype}", "the weights are {dtype}, not fp32", _RECORD),
 )  # fmt: skip

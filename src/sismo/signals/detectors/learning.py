@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
 from sismo.signals.baseline import widening
-from sismo.signals.kind import PER_TOKEN, language_sign, names
+from sismo.signals.kind import PER_TOKEN, classes, language_sign, names
 from sismo.signals.levels import end_level, level, noise, part_levels, wander
 from sismo.signals.numerals import digits
 from sismo.signals.trend import Trend, block_means, mann_kendall, recent_trend, strictly_rising, whole_trend
@@ -175,7 +175,10 @@ def _repeats(series: Series) -> bool:
 
 
 def _chance(view: View) -> Observation:
-    """At ln k from the first row to the last, for two classes, the known vocabulary, or (four times nearer) a usual number of classes."""
+    """At ln k from the first row to the last, for two classes, the known number of them, or (four times nearer) a usual one.
+
+    Where the number is known, the first rows may lie over it: scores that begin too sure and come down to the guess have learnt nothing.
+    """
     loss = _enough(view, 5)
     if isinstance(loss, Observation):
         return loss
@@ -184,26 +187,23 @@ def _chance(view: View) -> Observation:
     tolerance = view.limit("chance-tolerance")
     half = loss.values[len(loss) // 2 :]
     middle, first = level(half), float(loss.values[0])
-    known = (
-        view.header.vocab_size if (view.header.vocab_size or 0) >= 2 else None
-    )  # some configurations say -1 for "as the tokenizer has it"
-    blocks = block_means(loss.values, 20)
+    known = classes(view)
+    blocks = block_means(loss.values if known is None else half, 20)
     fell = (blocks[0] - blocks[-1]) / abs(blocks[0]) if blocks[0] else 0.0
     if len(loss) >= 20 and fell > 0.025 and mann_kendall(blocks) < -3:
         return absent(LOSS_TRAIN)
     quiet = noise(half) < 0.01 * abs(middle) if middle else False
-    for classes in [known] if known else _CLASSES:
-        chance = math.log(classes)
-        near = (
-            abs(middle - chance) <= (tolerance if classes == 2 or known else tolerance / 4) * chance
-            and abs(first - chance) <= 5 * tolerance * chance
+    for count in [known] if known else _CLASSES:
+        chance = math.log(count)
+        near = abs(middle - chance) <= (tolerance if count == 2 or known else tolerance / 4) * chance and (
+            abs(first - chance) <= 5 * tolerance * chance or (known is not None and first > chance)
         )
-        sure = classes == 2 or bool(known)
+        sure = count == 2 or bool(known)
         stays = float(np.min(loss.values)) > 0.75 * chance and level(np.abs(half - chance)) <= 3 * tolerance * chance
         if near and stays and (sure or (quiet and not names(view, *PER_TOKEN, "token", "tok/s"))):
             strength = 1.0 if sure else 0.8
             return present(
-                int(loss.steps[0]), int(loss.steps[-1]), strength=strength, channel=LOSS_TRAIN, level=middle, classes=classes, chance=chance
+                int(loss.steps[0]), int(loss.steps[-1]), strength=strength, channel=LOSS_TRAIN, level=middle, classes=count, chance=chance
             )
     return absent(LOSS_TRAIN)
 

@@ -18,6 +18,8 @@ _NORM = Threshold("spike-norm-ratio", 3, 30, "×", "stability tree says 30; meas
 _LR_JUMP = Threshold("lr-jump", 0.05, 0.0, "share", "measured: one-step change over 5 %", "One-row change of the LR, off its schedule, that counts as a jump.")  # fmt: skip
 _BESIDE, _GAP = 10, 1.25
 """Rows around an evaluation that its loss is held against; growth of their ratio from which on they have parted."""
+_NEXT, _LAST, _STAYS = 5, 3, 1.5
+"""Rows after the first of a jump that say how high it is; gradient norms before it among which a bad step would be; growth that stays."""
 _PROMPT, _AS_MUCH = 20, 0.8
 """Rows after a jump within which an evaluation tells of the model that made it; share of the rise of the loss that is as much."""
 
@@ -32,6 +34,28 @@ def _norm_stays_up(view: View) -> Observation:
     if not (base > 0 and now > 0):
         return unknown("the gradient norm around step {at}", at=spike.start)
     return present(spike.start, channel=GRAD_NORM_PRE, ratio=now / base) if now / base >= 3 else absent(GRAD_NORM_PRE)
+
+
+def _out_of_calm(view: View) -> Observation:
+    """A jump that stays is there at once, row for row, its gradient stays large, and no step before it was larger than others.
+
+    A step that goes wrong has a large gradient, or a first row that towers over those after it.
+    """
+    spike = _judged_that_stays(view)
+    loss, norm = view.finite(LOSS_TRAIN), view.finite(GRAD_NORM_PRE)
+    if isinstance(spike, Observation):
+        return spike
+    if loss is None or norm is None:
+        return unknown(GRAD_NORM_PRE)
+    rows = after(loss, spike.start, 1 + _NEXT)
+    last, usual = before(norm, spike.start, _LAST), before(norm, spike.start, 100)[:-_LAST]
+    soon = norm.steps[norm.steps < spike.start][-1:] >= spike.start - 2 * loss.interval
+    if rows.size <= _NEXT or usual.size < 20 or not soon.all():
+        return unknown("the gradient norm around step {at}", at=spike.start)
+    first, then = float(rows[0]) - spike.before, level(rows[1:]) - spike.before
+    stays = level(after(norm, spike.start, _NEXT)) >= _STAYS * level(usual)
+    calm = float(last.max()) <= float(usual.max()) and 0.5 * then <= first <= 2 * then and stays
+    return present(spike.start, channel=GRAD_NORM_PRE, norm=float(last[-1])) if calm else absent(GRAD_NORM_PRE)
 
 
 def _lr_at(view: View) -> Observation:
@@ -61,15 +85,18 @@ def _val_unmoved(view: View) -> Observation:
 def _val_jumps(view: View) -> Observation:
     """After a jump that stays, the evaluations are well above the last one before it: a worse model, not other data.
 
-    A late one counts where it rose as the loss did: by then even a good model has learnt bad data."""
+    A late one counts where it rose as the loss did, and the loss has not come down on the way: by then even a good model has learnt bad data.
+    """
     found = _val_at(view, lambda earlier, later: float(later.min()) > 1.05 * earlier)
     loss, val, start = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL), found.start
     if start is None or loss is None or val is None:
         return found
     first = val.steps[np.searchsorted(val.steps, start)]
     soon = np.diff(np.searchsorted(loss.steps, [start, first])) <= _PROMPT
-    climbed = level(after(loss, int(first), _PROMPT)) - level(before(loss, start, _PROMPT))
-    return found if soon or after(val, start, 1)[0] - before(val, start, 1)[0] >= _AS_MUCH * climbed else unknown(LOSS_VAL)
+    usual = level(before(loss, start, _PROMPT))
+    jumped, climbed = level(after(loss, start, _NEXT)) - usual, level(after(loss, int(first), _PROMPT)) - usual
+    as_much = after(val, start, 1)[0] - before(val, start, 1)[0] >= _AS_MUCH * climbed and climbed >= _AS_MUCH * jumped
+    return found if soon or as_much else unknown(LOSS_VAL)
 
 
 def _gap_opens(view: View) -> Observation:
@@ -120,6 +147,7 @@ _READS = (LOSS_TRAIN,)
 DETECTORS = (
     Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
     Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
+    Detector("jump-out-of-calm", (*_READS, GRAD_NORM_PRE), _out_of_calm, "the jump is there at once at step {start}, and the step before it was as small as others (gradient norm {norm:.3g}): nothing threw the weights", "a large step or a towering row begins the jump, or there is none"),
     Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
     Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "the validation loss rises with it, or there is no spike"),
     Detector("gap-opens-with-jump", (*_READS, LOSS_VAL), _gap_opens, "at the next evaluation the training loss is {train:.4g} and the validation loss {val:.4g}, {ratio:.2f}× where it was {usual:.2f}×: a worse model would be worse on both alike", "the training loss does not part from the validation loss with a jump"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
-from sismo.signals.kind import LARGEST_ENTROPY, PER_TOKEN, names
+from sismo.signals.kind import LARGEST_ENTROPY, PER_TOKEN, fine_tuned, names
 from sismo.signals.levels import level
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -46,7 +46,8 @@ def _against_guess(view: View, kind: str) -> Observation:
     rough = view.noise(LOSS_TRAIN) if loss is not None else 0.0
     holds = {
         "near": abs(gap) <= view.limit("first-loss-near"),
-        "over": gap > view.limit("first-loss-over") + 2 * rough,  # one row of single examples may stand that high by chance
+        # One row of single examples may stand that high by chance, and a model that knows something else is sure of that.
+        "over": gap > view.limit("first-loss-over") + 2 * rough and not fine_tuned(view),
         "under": gap < -view.limit("first-loss-under"),
     }[kind]
     numbers: dict[str, Any] = {"loss": value, "guess": guess, "vocab": vocabulary}
@@ -63,7 +64,7 @@ def _over_any(view: View) -> Observation:
         return first
     step, value = first
     loss = view.finite(LOSS_TRAIN)
-    if view.family("loss_term") or view.objective is not None or loss is None or len(loss) < 5:
+    if view.family("loss_term") or view.objective is not None or loss is None or len(loss) < 5 or fine_tuned(view):
         return absent(LOSS_TRAIN, loss=value)
     steady = level(loss.values[len(loss) // 2 :])
     early = level(loss.values[:5])

@@ -154,3 +154,13 @@ def test_a_noisy_validation_loss_that_stands_is_no_overfitting(rows: int, traini
         val = 0.75 * (1 + 0.08 * rng.standard_normal(rows))
         named += "overfitting" in names(run(loss=training + 0.3 * np.exp(-4.0 * epochs / rows), val=val))
     assert named <= 2
+
+
+def test_smoothed_labels_keep_the_training_loss_up_and_are_no_sum() -> None:
+    """Ten percent of four classes: 0.35 nats that no model gets under, beside a validation loss of true labels."""
+    smoothed = 0.35 + 1.05 * np.exp(-np.arange(400) / 15)
+    val = (np.arange(49, 400, 50), np.geomspace(0.12, 0.09, 8))
+    counted = {"target/classes": (np.arange(0, 400, 50), np.full(8, 4.0))}
+    assert "accumulation-not-averaged" in names(run(loss=smoothed, val=val))
+    assert "accumulation-not-averaged" not in names(run(loss=smoothed, val=val, more=counted))
+    assert "accumulation-not-averaged" in names(run(loss=8 * smoothed, val=val, more=counted))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.runs import falling, run
+import numpy as np
+from support.runs import alarms, falling, run
 from support.trios import Trio, check, check_all, each
 
 from sismo.judge import judge
@@ -14,9 +15,16 @@ def facts(**known: object) -> Run:
     return run(config={"sismo": known})
 
 
+def groups(*rows: int, entries: int = 64) -> Run:
+    """Groups that were updated so often."""
+    more = {f"lr/{number}": np.full(count, 1e-3) for number, count in enumerate(rows) if count}
+    return run(loss=falling(400), more=more, config={"sismo": {"groups": [{"lr": 1e-3, "entries": entries} for _ in rows]}})
+
+
 TRIOS = {
     "weights-unheld": Trio(facts(unheld=["blocks.0.weight"]), facts(unheld=[]), run()),
     "weights-frozen": Trio(facts(frozen=["blocks.0.weight"]), facts(frozen=[]), run(config={"sismo": {"frozen": "all"}})),
+    "group-never-stepped": Trio(groups(0, 100), groups(100, 20), groups(0, 10)),
     "weights-fp32": Trio(run(dtype="bf16", config={"sismo": {"weights_dtype": "fp32"}}), facts(weights_dtype="bf16"), run(dtype="bf16")),
 }
 
@@ -36,3 +44,8 @@ def test_what_no_optimizer_holds_is_named_beside_what_is_frozen_on_purpose() -> 
         made = run(loss=falling(400), config={"sismo": {"unheld": unheld, "frozen": frozen}})
         found = [finding.severity.value for finding in judge(made).findings if finding.cause.id == "parameter-not-in-optimizer"]
         assert found == expected
+
+
+def test_an_optimizer_that_is_never_stepped_is_named_and_one_that_steps_seldom_is_none() -> None:
+    assert alarms(groups(0, 250)) == ["parameter-not-in-optimizer"]
+    assert alarms(groups(50, 250)) == alarms(groups(250)) == alarms(groups(0, 250, entries=0)) == []

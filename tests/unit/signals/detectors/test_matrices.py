@@ -82,3 +82,10 @@ def test_matrices_that_a_far_too_high_rate_has_blown_up_did_not_start_tiny() -> 
         blown = np.geomspace(first, 1000 * first, LOOKS.size)
         made = run(loss=falling(400), more={f"spectral/{name}": (LOOKS, blown) for name in "abcd"})
         assert look(made, "matrices-start-tiny").state is state
+
+
+def test_a_matrix_that_starts_at_next_to_nothing_is_multiplied_by_any_step() -> None:
+    steps = np.arange(0, 600, 20)
+    grows = {f"spectral/{name}": (steps, np.where(steps < 100, start, 30 * start)) for name, start in (("a", 1e-3), ("b", 1.0))}
+    for name, expected in (("a", State.ABSENT), ("b", State.PRESENT)):
+        assert look(run(more={f"spectral/{name}": grows[f"spectral/{name}"]}), "matrix-jumps").state is expected

@@ -35,6 +35,7 @@ WITH_LR = CALM.copy()
 for _place in (90, 140, 180, 220, 250, 270, 290, 310, 330, 350):
     WITH_LR[_place] += 1e4 * WARMS[_place]
 HEAVY = 2.0 + 0.05 * np.random.default_rng(2).standard_t(2.0, 600)
+LARGER = np.where(np.arange(600) < 400, NORM, 2 * NORM)
 
 TRIOS = {
     "loss-spike": Trio(run(loss=SPIKED), run(loss=CALM), SHORT),
@@ -65,6 +66,7 @@ TRIOS = {
     "norm-stays-up-after-spike": Trio(
         run(loss=STAYS, norm=np.where(np.arange(600) < 400, NORM, 6 * NORM)), run(loss=STAYS, norm=NORM), run(loss=STAYS)
     ),
+    "jump-out-of-calm": Trio(run(loss=STAYS, norm=LARGER), run(loss=STAYS, norm=with_at(LARGER, 398, 9.0)), run(loss=STAYS)),
     "lr-jump-at-spike": Trio(run(loss=SPIKED, lr=np.where(np.arange(600) < 399, LR, 10 * LR)), run(loss=SPIKED, lr=LR), run(loss=SPIKED)),
     "spikes-accelerate": Trio(run(loss=MORE_AND_MORE), run(loss=SPIKED), SHORT),
     "spikes-may-accelerate": Trio(run(loss=OFTENER), run(loss=SPIKED), SHORT),
@@ -349,3 +351,14 @@ def test_spikes_that_seem_to_come_oftener_are_told_with_less_certainty_than_thos
 def test_one_odd_example_in_a_task_that_is_as_good_as_learnt_is_a_note(peak: float, severity: str) -> None:
     found = judge(run(loss=with_at(LEARNT, 400, peak), norm=with_at(NORM, 400, 9.0), lr=LR)).findings
     assert [finding.severity.value for finding in found if finding.cause.id == "long-tail-batch"] == [severity]
+
+
+def test_wrong_labels_that_are_learnt_on_the_way_to_the_next_evaluation_stay_an_open_pair() -> None:
+    """The loss is at its full height in the first row and no step before it was large; then the model unlearns what it knew."""
+    step = np.arange(600)
+    flipped = np.where(step < 400, CALM, 2.0 + 0.03 * np.sin(7 * step) + 3.0 * np.exp(-np.maximum(0, step - 400) / 25) + 1.1)
+    late = np.arange(39, 600, 60)
+    made = run(loss=flipped, lr=LR, norm=np.where(step < 400, NORM, 2 * NORM), val=(late, np.where(late < 400, 2.0, 3.1)))
+    assert {first(made), *twins(made)} == {"labels-corrupted", "optimizer-state-corrupted"}
+    thrown = run(loss=STAYS, lr=LR, norm=with_at(NORM, 399, 30.0), val=(late, np.where(late < 400, 2.0, 6.0)))
+    assert first(thrown) == "optimizer-state-corrupted"

@@ -80,3 +80,11 @@ def test_a_norm_in_the_millions_all_along_is_only_another_scale() -> None:
 
 def test_a_first_row_that_is_lost_is_no_high_loss() -> None:
     assert look(run(loss=with_at(UNTRAINED, 0, float("inf")), vocab_size=512), "first-loss-over-guess").state is State.UNKNOWN
+
+
+def test_a_model_that_was_trained_before_may_begin_over_the_guess() -> None:
+    """It is sure of what it learnt elsewhere. What says so is that most of it is frozen."""
+    loss = falling(300, start=5.3, end=1.3)
+    for known, expected in (({"parameters": 10_000, "trained": 400}, False), ({"parameters": 10_000, "trained": 10_000}, True), ({}, True)):
+        made = run(loss=loss, vocab_size=24, config={"sismo": known})
+        assert ("head-biased" in names(made)) is expected

@@ -24,6 +24,11 @@ TERMS = {
     "terms-out-of-balance": Trio(
         run(loss=CALM, more={**PAIR, "loss_term/b": level(400, 1e5)}), run(loss=CALM, more=PAIR), run(loss=CALM, more={"loss_term/a": CALM})
     ),
+    "term-starves-others": Trio(
+        run(loss=CALM, more={"loss_term/a": falling(400, start=150.0, end=0.3), "loss_term/b": level(400, 30.0)}),
+        run(loss=CALM, more={"loss_term/a": falling(400, start=150.0, end=0.3), "loss_term/b": falling(400, start=30.0, end=8.0)}),
+        run(loss=CALM, more={"loss_term/a": CALM}),
+    ),
     "term-bursts": Trio(
         run(loss=BURST + 1.0, more={**PAIR, "loss_term/b": BURST}), run(loss=CALM, more=PAIR), run(loss=CALM, more={"loss_term/a": BURST})
     ),
@@ -172,3 +177,13 @@ def test_a_first_loss_that_falls_at_once_was_no_guess_over_tokens(second: float,
     assert state(made, "language-model") is (State.PRESENT if language else State.ABSENT)
     sparse = run(loss=with_at(falling(400), 0, 7.2, second), every=50)
     assert state(sparse, "language-model") is State.PRESENT
+
+
+def test_a_term_that_is_learnt_alone_is_an_imbalance_and_a_model_that_knew_the_others_is_none() -> None:
+    alone = {"loss_term/a": falling(400, start=150.0, end=0.3), "loss_term/b": level(400, 30.0)}
+    total = alone["loss_term/a"] + alone["loss_term/b"]
+    assert alarms(run(loss=total, more=alone)) == ["term-imbalance"]
+    frozen = {"sismo": {"parameters": 1000, "trained": 100}}
+    small = {"loss_term/a": level(400, 30.0), "loss_term/b": falling(400, start=3.0, end=0.03)}
+    for made in (run(loss=total, more=alone, config=frozen), run(loss=small["loss_term/a"] + small["loss_term/b"], more=small)):
+        assert alarms(made) == []
