@@ -30,7 +30,7 @@ def _planned(rule: Callable[[View, Schedule, int, int], Observation]) -> Callabl
 
     def look(view: View) -> Observation:
         schedule, header = view.schedule(LR), view.header
-        if schedule is None or header.schedule is None or header.total_steps is None:
+        if schedule is None or header.schedule is None or not header.total_steps:
             return unknown("LR, schedule and total_steps in the configuration")
         if not any(word in header.schedule.lower() for word in _DECAYS) or header.step_unit == "epoch":
             return absent(LR)

@@ -45,7 +45,8 @@ def _best_before_peak(view: View) -> Observation:
     loss, lr, schedule = view.finite(LOSS_TRAIN), view.finite(LR), view.schedule()
     if loss is None or lr is None or schedule is None:
         return unknown(LOSS_TRAIN if loss is None else LR)
-    if len(loss) < 2 * _PARTS or schedule.constant or schedule.starts_high or any(jump.kind == "up" for jump in schedule.jumps):
+    unshaped = schedule.constant or schedule.starts_high or not schedule.peak > 0
+    if len(loss) < 2 * _PARTS or unshaped or any(jump.kind == "up" for jump in schedule.jumps):
         return absent(LR)
     parts = view.parts(LOSS_TRAIN, _PARTS)
     ends = loss.steps[part_ends(len(loss), _PARTS)]

@@ -100,3 +100,7 @@ def test_a_log_that_ends_inside_its_warmup_has_no_overrun() -> None:
 
 def test_a_run_that_is_not_over_has_no_schedule_that_ends_early() -> None:
     assert look(planned(FOUR_TIMES[:150]), "schedule-ends-early").state is State.ABSENT
+
+
+def test_a_run_of_no_steps_was_not_planned() -> None:
+    assert look(planned(MEANT, total_steps=0), "schedule-ends-early").state is State.UNKNOWN

@@ -135,3 +135,7 @@ def test_two_looks_of_many_at_updates_that_no_training_bears_are_enough() -> Non
 def test_a_decay_of_sgd_is_multiplied_by_its_momentum(decay: float, momentum: float, lr: float, state: State) -> None:
     facts = {"optimizers": ["SGD"], "groups": [{"lr": lr, "weight_decay": decay, "momentum": momentum}]}
     assert look(run(loss=LEARNS, lr=np.full(LEARNS.size, lr), config={"sismo": facts}), "decay-outruns-learning").state is state
+
+
+def test_an_lr_under_zero_has_no_peak() -> None:
+    assert look(run(loss=LEARNS, lr=-1e-3 - LR), "best-before-lr-peak").state is State.ABSENT
