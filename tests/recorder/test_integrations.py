@@ -89,6 +89,46 @@ def test_a_loss_that_hugging_face_is_told_how_to_work_out_is_recorded_with_its_g
     assert graph.data["squashed"] == (None if kind == "smoothed" else "softmax")
 
 
+def test_hugging_face_tries_again_after_it_ran_out_of_memory_and_names_its_validation_sets(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    from sismo.recorder.integrations.huggingface import RecorderCallback
+
+    class Full(transformers.TrainerCallback):
+        told = False
+
+        def on_step_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            if state.global_step == 2 and not self.told:
+                self.told = True
+                raise RuntimeError("CUDA out of memory. Tried to allocate")
+
+    config = transformers.GPT2Config(vocab_size=64, n_positions=32, n_embd=32, n_layer=2, n_head=2)
+    rows = [{"input_ids": row, "labels": row} for row in torch.randint(0, 64, (40, 16), generator=torch.Generator().manual_seed(0))]
+    for how in ("by itself", "by hand"):
+        path = tmp_path / how
+        arguments = transformers.TrainingArguments(
+            output_dir=str(tmp_path / "out"), max_steps=4, per_device_train_batch_size=4, report_to=[], use_cpu=True, save_strategy="no",
+            disable_tqdm=True, auto_find_batch_size=how == "by itself", eval_strategy="steps", eval_steps=2,
+        )  # fmt: skip
+        model, full = transformers.GPT2LMHeadModel(config), Full()
+
+        def train(
+            path: Path = path, arguments: Any = arguments, model: Any = model, full: Any = full
+        ) -> None:  # each time with a callback of its own, as a cell of a notebook that is run again
+            sets = {"here": rows[:4], "there": rows[4:8]}
+            callbacks = [RecorderCallback(path), full]
+            transformers.Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=sets, callbacks=callbacks).train()
+
+        if how == "by hand":
+            with pytest.raises(RuntimeError, match="out of memory"):
+                train()
+        train()
+        found = read_run(path)
+        assert found.series["loss/train"].steps.tolist() == [0, 1, 2, 3]
+        assert found.series["loss_val/here"].steps.tolist() == found.series["loss_val/there"].steps.tolist() == [1, 3]
+        assert found.header.status == "completed"
+        assert not any(module._forward_pre_hooks for module in model.modules())
+
+
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning")
 def test_peft_records_the_adapters_and_finds_nothing_wrong_with_frozen_weights(tmp_path: Path) -> None:
     peft = pytest.importorskip("peft")
