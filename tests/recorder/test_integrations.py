@@ -227,6 +227,54 @@ def test_lightning_accumulation_records_the_loss_of_the_whole_step(tmp_path: Pat
     )
 
 
+@pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec.. is deprecated:FutureWarning")
+@pytest.mark.filterwarnings(
+    "ignore:Checkpoint directory .* exists and is not empty:UserWarning", "ignore:You.re resuming from a checkpoint:UserWarning"
+)
+@pytest.mark.parametrize(("name", "channels"), [("val/loss", ["loss/val"]), ("valid_loss", ["loss_val/0", "loss_val/1"]), ("other", [])])
+def test_a_lightning_run_that_goes_on_from_a_checkpoint(
+    tmp_path: Path, name: str, channels: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    lightning = pytest.importorskip("lightning")
+    from sismo.recorder.integrations.lightning import RecorderCallback
+
+    class Module(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Linear(4, 1)
+
+        def training_step(self, batch: list[Tensor], index: int) -> Tensor:
+            return self.net(batch[0]).square().mean()
+
+        def validation_step(self, batch: list[Tensor], index: int, dataloader_idx: int = 0) -> None:
+            self.log(name, self.net(batch[0]).square().mean())
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.AdamW(self.parameters(), 1e-2)
+
+    torch.manual_seed(0)
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(24, 4)), batch_size=4)
+
+    def fit(epochs: int, checkpoint: Path | None) -> None:
+        saver = lightning.pytorch.callbacks.ModelCheckpoint(tmp_path / "saved", "{step}", every_n_train_steps=3, save_top_k=-1)
+        trainer = lightning.Trainer(
+            max_epochs=epochs, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,
+            default_root_dir=tmp_path, callbacks=[RecorderCallback(tmp_path / "run"), saver],
+        )  # fmt: skip
+        trainer.fit(Module(), data, [data, data] if len(channels) == 2 else data, ckpt_path=checkpoint)
+
+    fit(1, None)
+    fit(2, tmp_path / "saved" / "step=3.ckpt")
+    found = read_run(tmp_path / "run")
+    assert found.series["loss/train"].steps.tolist() == list(range(12))
+    assert [(event.step, event.data) for event in found.events_of("resume")] == [(3, {"after": 5})]
+    places = {(event.step, str(event.data["path"])) for event in found.events_of("checkpoint")}
+    assert places >= {(step, str(tmp_path / "saved" / f"step={step + 1}.ckpt")) for step in (2, 5, 8, 11)}
+    assert {series: found.series[series].steps.tolist() for series in channels} == {series: [5, 11] for series in channels}
+    assert ("no validation loss is recorded" in caplog.text) is (not channels)
+    assert found.header.total_steps == 12
+
+
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
