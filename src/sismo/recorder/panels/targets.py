@@ -52,6 +52,7 @@ class TargetsPanel(Panel):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._begun, self._armed, self._classes = 0, False, 0
+        self._outputs = {parameter.shape[0] for parameter in scene.root.parameters() if parameter.ndim}
         self._inputs: list[Tensor] = []
         self._seen: list[_Seen] = []
 
@@ -118,7 +119,7 @@ class TargetsPanel(Panel):
         classes = scores.shape[1] if scores.ndim > 1 and scores.ndim == target.ndim + 1 else 0
         self._classes = max(self._classes, classes)
         spread = None
-        if any(weight.tensor.shape[:1] == (classes,) for weight in self.scene.weights):
+        if classes in self._outputs:
             low, high = target.where(kept, classes).amin(), target.where(kept, -1).amax()
             # With fewer than two labels there is nothing to compare.
             spread = (high - low).where(kept.sum() > 1, 1).float()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
+from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Series
+from sismo.signals.kind import classes, fine_tuned
 from sismo.signals.levels import finite, level
 from sismo.signals.schedule import Schedule
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
@@ -18,6 +21,8 @@ _TINY = Threshold("matrix-starts-tiny", 0.01, 0.01, "×", "measured: 1e-4 with w
 _CALM = 1.3
 _SMALL = 0.05
 """Spectral norm that no usual initialisation is under: GPT-2's 0.02 gives 0.2 at a width of 32 and 1 at 768, torch's own 0.5 to 2."""
+_LARGE = 8.0
+"""Spectral norm over that of any usual initialisation of a layer, torch's, Xavier's and Kaiming's, which lie under 4."""
 _LOOKS = 6
 """Looks that tell how far a matrix moves by itself."""
 
@@ -99,9 +104,31 @@ def _start_tiny(view: View) -> Observation:
     return present(0, channel=_FAMILY, count=len(tiny), total=len(found), ratio=max(tiny))
 
 
+def _start_large(view: View) -> Observation:
+    """Half of the matrices have a spectral norm at the first step that no initialisation has, and the first loss is far over the guess.
+
+    Trained matrices are as large, but what they say is better than a guess, or most of them are frozen. Embeddings begin at any size.
+    """
+    listed = view.fact("embeddings")
+    embeddings = {f"{_FAMILY}/{name}" for name in cast("list[object]", listed)} if isinstance(listed, list) else set[str]()
+    begun = [series for series in map(finite, view.family(_FAMILY)) if len(series) and int(series.steps[0]) <= 1]
+    first = [(series.channel, float(series.values[0])) for series in begun if series.channel not in embeddings]
+    loss, count = view.finite(LOSS_TRAIN), classes(view)
+    if len(first) < 2 or loss is None or not len(loss):
+        return unknown(_FAMILY if len(first) < 2 else LOSS_TRAIN)
+    if count is None:
+        return unknown("vocab_size")
+    size = level(np.array([value for _, value in first]))
+    over = float(loss.values[0]) > math.log(count) + view.limit("first-loss-over") and not fine_tuned(view)
+    large = sum(value >= _LARGE for _, value in first)
+    found = present(0, channel=first[0][0], size=size, count=large, total=len(first))
+    return found if over and size >= _LARGE else absent(_FAMILY)
+
+
 _HOW = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("matrix-jumps", (_FAMILY,), _jumps, "{worst} is {ratio:.3g}× larger at step {start} than at the look before", "no matrix jumps", _HOW, (_JUMP,)),
     Detector("matrices-start-tiny", (_FAMILY,), _start_tiny, "{count} of {total} matrices {count:starts|start} with under a hundredth of the spectral norm at the end", "the matrices start with a size of the order that they end with", _HOW, (_TINY,)),
+    Detector("matrices-start-large", (_FAMILY, LOSS_TRAIN), _start_large, "{count} of {total} matrices {count:starts|start} with a spectral norm of 8 or more (median {size:.3g}), and the first loss is far over a guess", "the matrices start with a usual size, or the first loss is no worse than a guess", _HOW),
     Detector("matrices-steady", (_FAMILY,), _steady, "no matrix changes by over {ratio:.2f}× from one look to the next: the weights did not jump", "a matrix changes by {ratio:.2f}× from one look to the next", _HOW),
 )  # fmt: skip

@@ -6,17 +6,12 @@ import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Series
-from sismo.signals.kind import fine_tuned
 from sismo.signals.levels import level
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _RATIO = Threshold("term-ratio", 1e4, 1e4, "×", "chosen: no usual weight (1e-4 to 1) brings such terms to one size", "Ratio of the largest to the smallest term of a loss that is out of balance.")  # fmt: skip
 _BURST = Threshold("term-burst", 30, 30, "×", "chosen: a term that grows thirtyfold within a run rules the gradient", "Growth of one term over its start that counts as an explosion.")  # fmt: skip
-
-_ROWS = 100
-_RULES = 3.0
-"""How many times the others together a term is at the start, so that it rules the gradient."""
 
 
 def _terms(view: View) -> list[Series]:
@@ -41,29 +36,6 @@ def _unbalanced(view: View) -> Observation:
     ratio = alive[big] / alive[small]
     found = present(int(terms[0].steps[0]), channel=big, big=big, small=small, ratio=ratio, large=alive[big], little=alive[small])
     return found if ratio > view.limit("term-ratio") else absent("loss_term", ratio=ratio)
-
-
-def _starves(view: View) -> Observation:
-    """A term that is three times the others together at the start falls to a tenth, and they do not fall by a tenth: it was learnt alone.
-
-    Only where the others are no mean of what has been learnt before: a model of which most is frozen may know them already.
-    """
-    terms, loss = _terms(view), view.finite(LOSS_TRAIN)
-    if len(terms) < 2 or view.objective is not None or fine_tuned(view):
-        return unknown("loss_term")
-    rows = min(len(series) for series in terms)
-    if loss is None or rows < _ROWS:
-        return unknown("more rows of loss_term")
-    tenth = rows // 10
-    ends = [(series, level(series.values[:5]), level(series.values[-tenth:])) for series in terms]
-    big, first, last = max(ends, key=lambda end: end[1])
-    others = [end for end in ends if end[0] is not big]
-    before, now = sum(end[1] for end in others), sum(end[2] for end in others)
-    starves = first >= _RULES * abs(before) and before > 0 and last <= 0.1 * first and now >= 0.9 * before
-    found = present(
-        int(big.steps[0]), int(big.steps[-1]), channel=big.channel, term=big.channel, first=first, last=last, before=before, now=now
-    )
-    return found if starves else absent("loss_term")
 
 
 def _bursts(view: View) -> Observation:
@@ -120,7 +92,6 @@ def _crosses_zero(view: View) -> Observation:
 
 _R = ("loss_term",)
 DETECTORS = (
-    Detector("term-starves-others", (*_R, LOSS_TRAIN), _starves, "{term} falls from {first:.3g} to {last:.3g}, and the others together stay where they were ({before:.3g}, then {now:.3g})", "no term is learnt while the others stand"),
     Detector("terms-out-of-balance", _R, _unbalanced, "{big} ({large:.3g}) is {ratio:.2g}× {small} ({little:.3g})", "the terms of the loss are within reach of each other", thresholds=(_RATIO,)),
     Detector("term-bursts", (*_R, LOSS_TRAIN), _bursts, "{term} climbs from {first:.4g} to {peak:.4g} at step {start} and carries the total with it", "no term of the loss bursts", thresholds=(_BURST,)),
     Detector("term-goes-negative-before-nan", (*_R, LOSS_TRAIN), _crosses_zero, "{term} turns negative at step {start} ({value:.3g}), then the loss is lost at step {failure}", "no term turns negative before the loss is lost"),

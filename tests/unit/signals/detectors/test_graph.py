@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import event, falling, look, run
+from support.runs import alarms, event, falling, look, run
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import judge
 from sismo.records.types import Run
 from sismo.signals.detectors import graph
 from sismo.signals.types import State
@@ -25,6 +26,7 @@ TRIOS = {
     "scores-squashed-twice": Trio(made(squashed="softmax"), made(), BARE),
     "loss-without-log": Trio(made("LogSoftmax", "NllLoss"), made("Log"), made("NllLoss", whole=False)),
     "loss-without-root": Trio(made("NativeLayerNorm", "Pow"), made("LinalgVectorNorm"), made(whole=False)),
+    "loss-takes-a-root": Trio(made("LinalgVectorNorm"), made("Pow"), made(whole=False)),
     "loss-without-attention": Trio(made("LogSoftmax"), made("ScaledDotProductFlashAttentionForCpu"), made(whole=False)),
 }
 
@@ -67,3 +69,16 @@ def test_what_torch_guards_counts_as_none(op: str) -> None:
 )
 def test_of_a_lost_loss_the_graph_of_that_step_counts(step: int, state: State) -> None:
     assert look(made("NllLoss", step=step, loss=LOST), "loss-without-log").state is state
+
+
+def test_a_root_whose_gradient_is_lost_before_the_loss_is_the_cause_and_the_optimizer_is_what_it_hits() -> None:
+    seen = event(300, "graph", ops=["Addmm", "Sqrt"], whole=True, sum=False, squashed=None)
+    lost = run(loss=LOST, norm=np.where(np.arange(400) < 299, 1.0, np.nan), events=[seen], dtype="fp32")
+    found = {finding.cause.id: finding for finding in judge(lost).findings}
+    assert next(iter(found)) == "sqrt-at-zero"
+    assert found["inf-into-optimizer"].consequence_of == "sqrt-at-zero"
+
+
+def test_squashed_scores_come_before_a_loss_that_stays_at_the_guess() -> None:
+    chance = np.log(2) + 0.002 * np.sin(7 * np.arange(400))
+    assert alarms(made("LogSoftmax", squashed="sigmoid", loss=chance))[0] == "scores-squashed-twice"

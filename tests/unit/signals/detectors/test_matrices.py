@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from support.runs import event, falling, look, run
+from support.runs import alarms, event, falling, look, names, run
 from support.trios import Trio, check, check_all, each
 
 from sismo.records.types import Event, Run
@@ -19,6 +19,14 @@ def recorded(values: object, *events: Event, lr: object = None) -> Run:
     return run(loss=falling(400), lr=lr, more={"spectral/a": (LOOKS, values), "spectral/b": (LOOKS, GROWING)}, events=events)  # type: ignore[dict-item, arg-type]
 
 
+def begins(size: float, loss: float = 27.0, **facts: object) -> Run:
+    """Three matrices and an embedding, under a loss over twelve classes."""
+    sizes = {"e.weight": 11.0, "a.weight": size, "b.weight": size, "c.weight": 1.3 * size}
+    known = {"embeddings": ["e.weight"], **facts}
+    more = {f"spectral/{name}": {0: at, 200: 40.0} for name, at in sizes.items()}
+    return run(loss=falling(400, start=loss), norm=np.ones(400), more=more, vocab_size=12, config={"sismo": known})  # type: ignore[arg-type]
+
+
 TRIOS = {
     "matrix-jumps": Trio(recorded(STRUCK), recorded(GROWING), run(loss=falling(400))),
     "matrices-start-tiny": Trio(
@@ -26,6 +34,7 @@ TRIOS = {
         run(more={"spectral/a": (LOOKS, np.linspace(0.0, 2.0, LOOKS.size)), "spectral/b": (LOOKS, GROWING)}),
         run(more={"spectral/a": (LOOKS + 100, np.linspace(1e-4, 2.0, LOOKS.size))}),
     ),
+    "matrices-start-large": Trio(begins(30.0), begins(1.5), run(loss=falling(400))),
     "matrices-steady": Trio(recorded(GROWING), recorded(STRUCK), run(loss=falling(400))),
 }
 
@@ -89,3 +98,11 @@ def test_a_matrix_that_starts_at_next_to_nothing_is_multiplied_by_any_step() -> 
     grows = {f"spectral/{name}": (steps, np.where(steps < 100, start, 30 * start)) for name, start in (("a", 1e-3), ("b", 1.0))}
     for name, expected in (("a", State.ABSENT), ("b", State.PRESENT)):
         assert look(run(more={f"spectral/{name}": grows[f"spectral/{name}"]}), "matrix-jumps").state is expected
+
+
+def test_matrices_that_start_far_too_large_are_the_initialisation_however_small_the_gradient_is() -> None:
+    """What saturates has a gradient of a usual size, and layers of a usual one too."""
+    assert alarms(begins(30.0))[0] == "init-too-large"
+    trained = begins(30.0, parameters=1000, trained=40)
+    for honest in (begins(30.0, loss=2.0), trained, begins(1.5)):
+        assert "init-too-large" not in names(honest)
