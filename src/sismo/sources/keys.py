@@ -66,7 +66,7 @@ _MAIN_NAMES = frozenset({"lm", "ce", "cross", "entropy", "xent", "crossentropy",
 _TERM_NAMES = frozenset({"kl", "kld", "kldiv", "recon", "reconstruction", "commitment", "perceptual"})
 _KNOWN_TERMS = _TERM_NAMES | {"box", "cls", "dfl", "obj", "l1", "iou", "conf", "seg", "pose", "kobj", "aux", "mlm", "nll", "class", "giou",
                               "mask", "rpn", "bbox", "kpt", "rle", "sem", "nsp", "moe", "z", "ce", "bce", "dice", "focal"}  # fmt: skip
-_LR_NOISE = frozenset({"lr", "learning", "rate", "train", "training", "pg", "group", "groups", "param", "params", "adam", "adamw",
+_LR_NOISE = frozenset({"lr", "learning", "learn", "rate", "train", "training", "pg", "group", "groups", "param", "params", "adam", "adamw",
     "sgd", "lion",
                        "muon", "adafactor", "rmsprop", "opt", "optim", "optimizer", "step", "epoch", "current", "scheduler", "lrs",
                        "log", "value",
@@ -184,14 +184,12 @@ def _axis(name: str) -> Meaning | None:
 def _optimizer(words: list[str], name: str) -> Meaning | None:
     """Gradient norm, learning rate, loss scale and the counters of skipped steps."""
     has = frozenset(words)
-    if has & {"lr", "lrs"} or "learning_rate" in name:
+    if has & {"lr", "lrs"} or "learning_rate" in name or "learn_rate" in name:
         if has & _LR_ABOUT or has & _LOSS or has & _VAL:
             return None
         left = [word for word in words if word not in _LR_NOISE and not _GROUP.fullmatch(word)]
         digits = re.search(r"(\d+)$", name)
         return Meaning("lr", "_".join(left) or (digits[1] if digits else "0"))
-    if name == "rate":
-        return Meaning("lr", "0", 5)
     if name in ("norm", "gnorm", "gradnorm", "total_norm", "grad", "l2_grad_norm") or (
         has & {"grad", "gradient", "gradients", "grads"} and has & {"norm", "norms"}
     ):

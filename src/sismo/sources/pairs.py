@@ -13,11 +13,14 @@ from sismo.sources.numbers import NUMBER, number
 from sismo.sources.places import counter, in_words
 
 # Numbers are found first and their keys read backwards from them: matching keys forwards tries every word of every sentence.
-_VALUE = re.compile(rf"(?<=[\s:=(\[])({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)")
+_VALUE = re.compile(
+    rf"(?:(?<=[\s:=(\[])|(?<=[:=][ '\"]['\"])|(?<=[:=]['\"]))({NUMBER})(?:\s?/\s*(\d+))?(?:\s?%|([a-zA-Zµ/]{{1,8}}))?(?!\w|\.\d|:\d|-\d)"
+)
 _KEY = re.compile(r"(?:[^\W\d][\w./@()%-]* |\([\w./@()%-]* ){0,3}(?:[^\W\d]|@)[\w./@()%-]*$")
 _BRACKETED = re.compile(r"\[([A-Za-z][A-Za-z_ -]*)\]$")
 """A key in brackets of its own: ``[Loss] 2.41 | [step] 89``."""
-_PREFIXED = re.compile(r"^\([^()]*\) ")
+_PREFIXED = re.compile(r"^(?:\([^()]*\)|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR) ")
+_QUOTES = ("'", '"')
 _FILE = re.compile(r"\.(?:cc?|cpp|cxx|cu|cuh|h|hpp|rs|go|java|js|ts|jl|lua|sh)$")
 """``…/lr_scheduler.py:28`` and ``loss.cpp:28`` are places in a file, whatever its name says."""
 _IN_TIME = re.compile(r"\s?(?:s|secs?|seconds?|[muµ]s|mins?|minutes?|h|hrs?|hours?)\b(?!\s*[\d.:=])")
@@ -47,9 +50,11 @@ def find_cells(line: str, start: int = 0, stop: int | None = None) -> Iterator[t
         if found is None or ".py" in key or (_FILE.search(key) and line[match.start() - 1] == ":") or number(match[1]) is None:
             continue
         start = first + found.start(found.re.groups)
-        # "(__main__) Epoch: 6": the name of a logger before the counter.
-        if (bare := _PREFIXED.sub("", key)) != key and meaning(bare).role in _AXES:
+        # "(__main__) Epoch: 6", "INFO Train epoch: 6": the name or the level of a logger before the counter or the loss.
+        if (bare := _PREFIXED.sub("", key)) != key and (meaning(bare).role in _AXES or is_loss(bare)):
             start, key = start + len(key) - len(bare), bare
+        if (quote := line[match.start() - 1]) in _QUOTES and line[match.end(1) : match.end(1) + 1] != quote:
+            continue
         if _IN_TIME.match(line, match.end(1)) and is_loss(key):
             continue
         times = _MULTIPLES[match[3]] if match[3] in _MULTIPLES and meaning(key).role == "step" else 1.0

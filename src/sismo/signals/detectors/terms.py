@@ -23,9 +23,24 @@ def _terms(view: View) -> list[Series]:
     return found
 
 
+def _summed(view: View) -> list[Series]:
+    """The terms that the logged total is made of.
+
+    Not one without which the others come nearer to it: it has an optimizer of its own, or a weight that is not in what is printed.
+    """
+    terms, loss = _terms(view), view.finite(LOSS_TRAIN)
+    if loss is None or not len(loss):
+        return terms
+    total = level(loss.values)
+    sizes = {series.channel: level(series.values) for series in terms}
+    whole = sum(sizes.values())
+    outside = {name for name, size in sizes.items() if abs(size) > abs(total) and abs(total - (whole - size)) < 0.5 * abs(total - whole)}
+    return [series for series in terms if series.channel not in outside]
+
+
 def _unbalanced(view: View) -> Observation:
     """For most of the run, the median of the largest term over that of the smallest non-zero one; not where two networks play a game."""
-    terms = _terms(view)
+    terms = _summed(view)
     if len(terms) < 2 or view.objective == "gan":
         return unknown("loss_term")
     sizes = {series.channel: level(np.abs(series.values)) for series in terms}
@@ -39,8 +54,11 @@ def _unbalanced(view: View) -> Observation:
 
 
 def _bursts(view: View) -> Observation:
-    """A term climbs past thirty times its first value and the total climbs with it."""
-    terms = _terms(view)
+    """A term climbs past thirty times its first two values and the total climbs with it.
+
+    The first row of all may be of one batch where the others are of many, as with spaCy, which prints sums.
+    """
+    terms = _summed(view)
     if len(terms) < 2:
         return unknown("loss_term")
     loss = view.finite(LOSS_TRAIN)
@@ -48,7 +66,7 @@ def _bursts(view: View) -> Observation:
         return unknown(LOSS_TRAIN)
     worst: tuple[float, Series, int] | None = None
     for series in terms:
-        first = float(np.abs(series.values[0]))
+        first = float(np.abs(series.values[:2]).max())
         top = int(np.argmax(series.values))
         rest = sum(abs(other.at(int(series.steps[top])) or 0.0) for other in terms if other.channel != series.channel)
         rules = float(series.values[top]) > 5 * rest

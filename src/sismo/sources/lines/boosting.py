@@ -29,9 +29,9 @@ def _name(key: str) -> str:
     name = re.split(r"'s |-", key, maxsplit=1)
     if len(name) < 2 or _SCORES.search(name[1]):
         return key
-    side = "train" if name[0].lower() in ("train", "training") else "val"
+    side = "train" if name[0].lower().startswith("train") else "val"
     return f"{side}/loss" if side == "train" or name[0].lower() in ("eval", "test", "valid", "validation") else f"{side}/{name[0]} loss"
 
 
-LINE = Line("boosting", "[10]\ttrain-logloss:0.61234\teval-logloss:0.64321", ("train-", "eval-", "validation_", "training's",
+LINE = Line("boosting", "[10]\ttrain-logloss:0.61234\teval-logloss:0.64321", ("train-", "eval-", "validation_", "'s ",
             "valid_", "learn:"), 40, cells=cells)  # fmt: skip

@@ -19,7 +19,7 @@ _BOXES, _NONE = "darknet-boxes", "darknet-none"
 
 def cells(line: str) -> Sequence[Cell]:
     found = _STEP.match(line)
-    names = ("iter", "loss", "avg loss ema", "rate")
+    names = ("iter", "loss", "avg loss ema", "learning rate")
     if found is None:
         return ()
     known = names[:-1] if _ROUNDED.fullmatch(found[len(names)]) else names

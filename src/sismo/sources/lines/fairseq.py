@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from sismo.sources.cells import Cell, cells_by, group_cell
-from sismo.sources.line import Line
+from sismo.sources.line import Line, TextLog
 from sismo.sources.numbers import NUMBER
 
-_INNER = re.compile(r"\bepoch (\d+):\s*(\d+)\s*/\s*(\d+)\s+(.*)")
+_INNER = re.compile(r"\bepoch (\d+)(?::\s*|\s+)(\d+)\s*/\s*(\d+)\s+(.*)")
 _SUMMARY = re.compile(r"\bepoch (\d+) \|(.*)")
 _EQUALS = re.compile(rf"([\w./-]+)=\s*({NUMBER})")
 _SPACED = re.compile(rf"(?<=\|)\s*([\w./ -]+?)\s+({NUMBER})\s*(?=\||$)")
@@ -33,6 +33,11 @@ def cells(line: str) -> Sequence[Cell]:
     return [*group_cell("epoch", found, 1), *row] if any("loss" in cell.key and "scale" not in cell.key for cell in row) else ()
 
 
+def read(line: str, log: TextLog) -> bool:
+    # Part of an evaluation, whose mean comes later.
+    return _SUMMARY.search(line) is not None and _VALID.search(line) is not None
+
+
 def _name(key: str, valid: bool) -> str:
     """The summary of an epoch repeats the names of its steps: its means get a suffix, its validation a prefix."""
     if key == "num_updates":
@@ -48,5 +53,6 @@ LINE = Line(
     "| epoch 027 | loss 6.343 | ppl 31.65 | num_updates 10198 | lr 0.0006 | gnorm 0.390 | loss_scale 0.500",
     ("epoch ",),
     20,
+    read,
     cells=cells,
 )

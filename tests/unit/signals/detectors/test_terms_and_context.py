@@ -22,7 +22,9 @@ LOST = np.where(STEP < 300, CALM, NAN)
 
 TERMS = {
     "terms-out-of-balance": Trio(
-        run(loss=CALM, more={**PAIR, "loss_term/b": level(400, 1e5)}), run(loss=CALM, more=PAIR), run(loss=CALM, more={"loss_term/a": CALM})
+        run(loss=CALM + level(400, 1e5), more={**PAIR, "loss_term/b": level(400, 1e5)}),
+        run(loss=CALM, more=PAIR),
+        run(loss=CALM, more={"loss_term/a": CALM}),
     ),
     "term-bursts": Trio(
         run(loss=BURST + 1.0, more={**PAIR, "loss_term/b": BURST}), run(loss=CALM, more=PAIR), run(loss=CALM, more={"loss_term/a": BURST})
@@ -121,6 +123,28 @@ def test_a_short_run_up_below_zero_is_seen_as_well() -> None:
     early = np.where(STEP < 15, CALM, NAN)
     made = run(loss=early, more={"loss_term/a": np.where(STEP < 12, 1.0, -1.0)})
     assert look(made, "term-goes-negative-before-nan").start == 12
+
+
+def test_a_term_that_is_not_in_the_total_drowns_no_other() -> None:
+    """An optimizer of its own, as the entropy models of learned codecs have: its loss is printed beside the total."""
+    more = {"loss_term/rate": CALM * 0.3, "loss_term/distortion": CALM * 0.7}
+    beside = {**more, "loss_term/aux": CALM * 3e4}
+    assert state(run(loss=CALM, more=beside), "terms-out-of-balance") is State.ABSENT
+    assert state(run(loss=CALM + beside["loss_term/aux"], more=beside), "terms-out-of-balance") is State.PRESENT
+
+
+def test_terms_that_cancel_are_all_in_the_total() -> None:
+    more = {"loss_term/a": level(400, 2e5), "loss_term/b": level(400, -2e5), "loss_term/c": CALM}
+    assert state(run(loss=CALM, more=more), "terms-out-of-balance") is State.PRESENT
+
+
+def test_a_first_row_of_one_batch_among_sums_is_no_level_to_burst_from() -> None:
+    total = np.full(60, 2e4)
+    total[0] = 270.0
+    more = {"loss_term/transformer": np.concatenate([[180.0], np.geomspace(1.2e5, 2e3, 59)]), "loss_term/ner": total}
+    assert state(run(loss=more["loss_term/transformer"] + total, more=more), "term-bursts") is State.ABSENT
+    later = {**more, "loss_term/transformer": np.concatenate([np.full(40, 180.0), np.full(20, 1e6)])}
+    assert state(run(loss=later["loss_term/transformer"] + total, more=later), "term-bursts") is State.PRESENT
 
 
 def test_adversarial_terms_of_one_size_are_no_alarm() -> None:
