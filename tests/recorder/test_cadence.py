@@ -53,3 +53,47 @@ def test_what_comes_first_is_no_debt_of_the_others() -> None:
         looks += sum(job.panel != "gradients" for job in chosen)
         cadence.account(5e-3, 4e-4 * len(chosen), dict.fromkeys(chosen, 4e-4))
     assert looks >= 8 * len(JOBS)
+
+
+def test_what_need_not_be_in_the_first_step_has_its_first_turn_in_the_next_ones_a_little_in_each() -> None:
+    later = [Job("weights", str(number)) for number in range(20)]
+    cadence = Cadence(0.01, [*JOBS[1:], *later], later=["weights"])
+    step, cost = 0.1, 1e-3
+    seen: list[Job] = []
+    for number in range(20):
+        chosen = cadence.plan()
+        if number == 0:
+            assert chosen == JOBS[1:]
+        elif len(seen) < 23:
+            assert len(chosen) * cost <= 0.04 * step
+        seen += chosen
+        cadence.account(step + cost * len(chosen), cost * len(chosen), dict.fromkeys(chosen, cost))
+    # Nothing is measured twice before all was measured once, and that does not take long.
+    assert seen[:23] == [*JOBS[1:], *later]
+
+
+def test_the_first_turns_are_paid_off_and_the_share_comes_down_to_the_budget() -> None:
+    later = [Job("weights", str(number)) for number in range(20)]
+    cadence = Cadence(0.01, [*JOBS[1:], *later], later=["weights"])
+    own = 0.0
+    for _ in range(1000):
+        chosen = cadence.plan()
+        spent = 1e-4 + 1e-3 * len(chosen)
+        own += spent
+        cadence.account(0.1 + spent, spent, dict.fromkeys(chosen, 1e-3))
+    assert own < 0.01 * 0.1 * 1000
+
+
+@pytest.mark.parametrize(("budget", "in_step"), [(None, False), (0.01, True)])
+def test_without_a_budget_or_with_shared_weights_the_first_step_measures_all(budget: float | None, in_step: bool) -> None:
+    assert Cadence(budget, JOBS, in_step=in_step, later=["weights", "units"]).plan() == JOBS
+
+
+def test_first_turns_that_a_window_of_full_detail_brought_are_not_had_again() -> None:
+    jobs = [Job("weights", str(number)) for number in range(20)]
+    cadence = Cadence(0.01, jobs, later=["weights"])
+    assert cadence.plan() == []
+    cadence.account(0.1, 0.0, {})
+    assert cadence.everything() == jobs
+    cadence.account(0.1, 0.02, dict.fromkeys(jobs, 1e-3), free=True)
+    assert len(cadence.plan()) <= 1

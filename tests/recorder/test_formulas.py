@@ -154,40 +154,44 @@ def test_spectral_norm_follows_the_matrix(shape: tuple[int, int]) -> None:
     generator = torch.Generator().manual_seed(3)
     matrix = torch.randn(shape, generator=generator)
     vector: Tensor | None = None
-    for _ in range(12):
-        value, vector = spectral.first(matrix) if vector is None else spectral.largest(matrix, vector, spectral.ROUNDS)
+    for visit in range(12):
+        value, vector = spectral.look(matrix, vector, visit)
         exact = float(torch.linalg.matrix_norm(matrix.double(), 2))
         assert float(value) <= exact * (1 + 1e-5)
-        assert float(value) == pytest.approx(exact, rel=0.01)
+        assert float(value) == pytest.approx(exact, rel=0.01 if visit >= len(spectral.WARMUP) - 1 else 0.1)
         matrix += 0.01 * torch.randn(shape, generator=generator)
 
 
 def test_a_spoilt_matrix_does_not_spoil_the_vector() -> None:
     matrix = torch.eye(4)
-    _, vector = spectral.first(matrix)
-    value, kept = spectral.largest(matrix * math.nan, vector, 5)
+    _, vector = spectral.look(matrix, None, 0)
+    value, kept = spectral.look(matrix * math.nan, vector, 5)
     assert math.isnan(float(value))
     assert torch.equal(kept, vector)
 
 
 @pytest.mark.parametrize("shape", [(2, 300), (300, 2), (4, 4), (64, 32), (128, 32), (256, 1024), (1024, 256), (16, 27), (512, 512)])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_spectral_norm_of_a_random_matrix_is_right_at_once(shape: tuple[int, int], seed: int) -> None:
+def test_the_spectral_norm_of_a_random_matrix_is_near_at_once_and_right_after_four_looks(shape: tuple[int, int], seed: int) -> None:
     matrix = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-    value, vector = spectral.first(matrix)
     exact = float(torch.linalg.matrix_norm(matrix.double(), 2))
-    assert 0.99 * exact < float(value) < exact * (1 + 1e-5)
-    again, _ = spectral.largest(matrix, vector, spectral.ROUNDS)
-    assert float(value) * (1 - 1e-5) < float(again) < exact * (1 + 1e-5)
+    vector, last = None, 0.9 * exact
+    for visit in range(6):
+        value, vector = spectral.look(matrix, vector, visit)
+        assert last * (1 - 1e-5) < float(value) < exact * (1 + 1e-5)
+        last = float(value)
+        if visit == len(spectral.WARMUP) - 1:
+            assert last > 0.99 * exact
 
 
-def test_a_matrix_that_starts_at_zero_is_measured_when_it_grows() -> None:
-    value, vector = spectral.first(torch.zeros(8, 4))
-    assert float(value) == 0
-    value, vector = spectral.largest(torch.zeros(8, 4), vector, 1)
-    assert float(value) == 0
+@pytest.mark.parametrize("before", [1, 2, 4, 6])
+def test_a_matrix_that_starts_at_zero_is_measured_when_it_grows(before: int) -> None:
+    vector = None
+    for visit in range(before):
+        value, vector = spectral.look(torch.zeros(8, 4), vector, visit)
+        assert float(value) == 0
     grown = torch.outer(torch.arange(8.0), torch.tensor([1.0, 2.0, 0.0, 0.0]))
-    value, vector = spectral.largest(grown, vector, 1)
+    value, vector = spectral.look(grown, vector, before)
     assert float(value) == pytest.approx(float(torch.linalg.matrix_norm(grown, 2)), rel=1e-3)
 
 

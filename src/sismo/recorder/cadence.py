@@ -3,8 +3,9 @@
 A job is done when there is credit for it. Credit grows with every step by ``budget`` times the step, and what sismo spent in that step is
 taken off. Where steps are so short that what every one of them costs takes the budget by itself, jobs get a small part of it all the same,
 and the first ones are bought on credit: some milliseconds in all, thinner and thinner. Jobs take turns, so that layers and matrices are
-spread over steps. What a job costs is learnt by doing it. Times, of jobs and of steps, are the shorter of the last two, as a process that
-was interrupted in between says nothing about the work.
+spread over steps. The first step does all that tell of the start, and the next ones what is left, so that no step is much longer. What a
+job costs is learnt by doing it. Times, of jobs and of steps, are the shorter of the last two, as a process that was interrupted in between
+says nothing about the work.
 """
 
 from __future__ import annotations
@@ -39,9 +40,12 @@ class Cadence:
         jobs: all there are.
         every: how many steps those are apart.
         in_step: several ranks must come to the same plan, so that times have no say in it: one job a step.
+        later: panels whose first measurement need not be in the first step, which does all the others: some jobs in each step after it.
     """
 
-    def __init__(self, budget: float | None, jobs: Sequence[Job], *, every: int = 1, in_step: bool = False) -> None:
+    def __init__(
+        self, budget: float | None, jobs: Sequence[Job], *, every: int = 1, in_step: bool = False, later: Collection[str] = ()
+    ) -> None:
         self.budget = budget
         self._every = every
         self._in_step = in_step
@@ -56,11 +60,14 @@ class Cadence:
         self._worst = 0.0
         self._done: dict[str, int] = {}
         self._first: Collection[str] = ()
+        self._owed = deque(job for job in jobs if job.panel in later and budget is not None and not in_step)
+        self._on_loan = True
         self.follow(jobs)
 
     def follow(self, jobs: Sequence[Job]) -> None:
         """These are the jobs from now on; what is known of their costs is kept."""
         self._queue = deque(jobs)
+        self._owed = deque(job for job in self._owed if job in jobs)
         self._size = {job.panel: sum(job.panel == other.panel for other in jobs) for job in jobs}
         self._cost = {job: self._cost[job] for job in jobs if job in self._cost}
         self._last = {job: self._last[job] for job in jobs if job in self._last}
@@ -84,14 +91,15 @@ class Cadence:
         if self.budget is not None:
             spent = sum(cost for job, cost in jobs.items() if job.panel not in self._first)
             earned = AIM * self.budget * trained - (own - spent)
-            if self._steps == 1:
+            if self._on_loan:
                 # Everything is measured, and slowly, as for the first time: paid off out of what is left over, and not by the next jobs.
-                self._debt, spent = spent - min(earned, 0.0), 0.0
+                self._debt, spent = self._debt + spent - min(earned, 0.0), 0.0
             paid = min(self._debt, max(earned, 0.0))
             self._debt -= paid
             least = LEAST * self.budget * trained + LOAN / (self._steps + _SPREAD)
             credit = self._credit + max(earned - paid, least) - (0.0 if free else spent)
             self._credit = min(credit, max(STEP_CAP * self._step_time, self._dearest()))
+        self._on_loan = False
 
     def plan(self, first: Collection[str] = ()) -> list[Job]:
         """The jobs of the next step; those of the panels in ``first`` come before all others, which take turns."""
@@ -99,6 +107,8 @@ class Cadence:
         firsts = [job for job in self._queue if job.panel in first]
         if self.budget is None:
             return firsts if self._steps % self._every else self.everything()
+        if not self._steps:
+            return [job for job in self._queue if job not in self._owed]
         if not self._step_time and not self._in_step:
             return firsts
         if self._in_step:
@@ -107,6 +117,8 @@ class Cadence:
         # What comes first does not wait for credit: it is thinned out only where it costs more than its part of the budget by itself.
         afford = FIRST_SHARE * self.budget * self._step_time
         chosen = [job for job in firsts if self._steps % max(1, math.ceil(self._cost.get(job, 0.0) / max(afford, 1e-9))) == 0]
+        if self._owed:
+            return [*chosen, *self._started()]
         left = min(self._credit, STEP_CAP * self._step_time)
         first_in_queue = True
         for _ in range(len(self._queue)):
@@ -125,7 +137,22 @@ class Cadence:
 
     def everything(self) -> list[Job]:
         """All jobs."""
+        self._owed.clear()
         return list(self._queue)
+
+    def _started(self) -> list[Job]:
+        """Jobs that have their first turn: one, and as many more as go into a step."""
+        self._on_loan = True
+        started: list[Job] = []
+        left = STEP_CAP * self._step_time
+        while self._owed and (not started or self._guess(self._owed[0]) <= left):
+            started.append(self._owed.popleft())
+            left -= self._guess(started[-1])
+        return started
+
+    def _guess(self, job: Job) -> float:
+        """What a job that was never done will cost: as much as the dearest of its kind so far."""
+        return max((cost for other, cost in self._cost.items() if other.panel == job.panel), default=_UNKNOWN)
 
     def summary(self) -> dict[str, object]:
         """What the cadence came to: the share of the step time, the largest in one step (but for the first, and windows of full detail),

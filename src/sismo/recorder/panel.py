@@ -109,6 +109,9 @@ class Panel(ABC):
     of_modules: ClassVar[bool] = False
     """Whether it looks at what modules are given or return, and is made anew when it turns out that there must be no hooks on them."""
 
+    at_once: ClassVar[bool] = True
+    """Whether its first measurement belongs into the first step; else into those after it, a little in each."""
+
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 

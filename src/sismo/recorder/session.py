@@ -127,7 +127,9 @@ class Recorder:
         across = ranks.on and self._scene.sharded
         self._panels = _panels(self._scene, everything=across or ranks.rank == 0)
         self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
-        self._cadence = Cadence(budget, [job for panel in self._panels for job in panel.jobs()], every=every, in_step=across)
+        jobs = [job for panel in self._panels for job in panel.jobs()]
+        later = [panel.name for panel in self._panels if not panel.at_once]
+        self._cadence = Cadence(budget, jobs, every=every, in_step=across, later=later)
         header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
         self._ranks = ranks
         self._replicas = Replicas(self._scene.weights, checksum_every if ranks.on and not across else 0)
@@ -144,7 +146,7 @@ class Recorder:
         self._was_full = False
         self._hooks.hang()
         with self._shield():
-            self._arm(full=True)
+            self._arm(full=False)
         self._began = clock.seconds()
         self._shield.elapsed()
         self._process = os.getpid()
@@ -325,7 +327,8 @@ class Recorder:
             log.warning("no call of the model was seen in the first step (is it compiled, or the work of torch.func?): %s", off)
 
     def _arm(self, *, full: bool) -> None:
-        chosen = self._cadence.everything() if full else self._cadence.plan([panel.name for panel in self._panels if panel.first])
+        first = [panel.name for panel in self._panels if panel.first]
+        chosen = self._cadence.everything() if full else self._cadence.plan(first)
         for panel in self._panels:
             panel.arm([job.part for job in chosen if job.panel == panel.name])
         if not self._hooks.tap_at_call:

@@ -92,4 +92,4 @@ def test_every_loop_has_a_cost_and_bare_costs_nothing_of_its_own():
     costs = measure(Transformer(32, 1), 4, {}, raw(), passes=2)
     assert [cost.name for cost in costs] == ["bare, against the other bare one"]
     # Every step of this clock takes as long as any other.
-    assert (costs[0].mean, costs[0].median, costs[0].worst) == (1.0, 1.0, 1.0)
+    assert (costs[0].mean, costs[0].median, costs[0].first, costs[0].worst) == (1.0, 1.0, 1.0, 1.0)

@@ -44,6 +44,8 @@ _PER_EXAMPLE, _SUMMED = 0, 2
 _PASSES = 4
 """Backward passes of one step that are looked at: those of accumulation are alike."""
 
+_Under = tuple[list[Any], bool]
+
 
 class GraphPanel(Panel):
     """The operations that the loss is made of."""
@@ -66,15 +68,17 @@ class GraphPanel(Panel):
         """Looks at the losses of the first step, and of the first that is lost, while they have their graphs."""
         top = loss.grad_fn if by is None else _below(loss.grad_fn)[0]
         self._lose(loss)
-        if (self._due or 0 < self._looks < _PASSES) and self._trains(top):
-            self._look(top, self._found if self._looks else None)
+        if self._due or 0 < self._looks < _PASSES:
+            under = _under(top)
+            if self._trains(under[0]):
+                self._look(under, self._found if self._looks else None)
 
     def on_step(self, loss: object, more: object) -> None:
         """Where the loop gives its loss with the graph, that is the loss, and not what backward was called on."""
         if isinstance(loss, Tensor) and loss.grad_fn is not None:
             self._lose(loss)
             if self._due or self._looks:
-                self._look(loss.grad_fn, None)
+                self._look(_under(loss.grad_fn), None)
         self._looks = 0
 
     def _lose(self, loss: Tensor) -> None:
@@ -83,17 +87,17 @@ class GraphPanel(Panel):
             self._lost = self._due = True
             self._looks = 0
 
-    def _look(self, top: Any, others: Mapping[str, Any] | None) -> None:
+    def _look(self, under: _Under, others: Mapping[str, Any] | None) -> None:
         self._due, self._looks = False, self._looks + 1
-        found = described(top)
+        found = _described(*under)
         self._found = found if others is None else _together(others, found)
 
-    def _trains(self, top: Any) -> bool:
-        """Whether a loss is one of this model: another may be trained beside it. Weights that ranks share out do not tell."""
+    def _trains(self, nodes: Sequence[Any]) -> bool:
+        """Whether a loss with these nodes is of this model: another may be trained beside it. Weights that ranks share out do not tell."""
         if self.scene.sharded or self.scene.cut:
             return True
         mine = {id(parameter) for parameter in self.scene.root.parameters()}
-        leaves = [node for node in _under(top)[0] if _op(node) == _LEAF]
+        leaves = [node for node in nodes if _op(node) == _LEAF]
         return not leaves or any(id(node.variable) in mine for node in leaves)
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
@@ -105,8 +109,11 @@ class GraphPanel(Panel):
 
 def described(top: Any) -> Mapping[str, Any]:
     """What the graph under a node is made of; see the head of this file."""
-    nodes, whole = _under(top)
-    ops = set(map(_op, nodes))
+    return _described(*_under(top))
+
+
+def _described(nodes: Sequence[Any], whole: bool) -> Mapping[str, Any]:
+    top, ops = nodes[0], set(map(_op, nodes))
     return {"ops": sorted(ops - {"", *_LEAVES}), "whole": whole and "" not in ops, "sum": _is_sum(top), "squashed": _squashed(top)}
 
 
@@ -120,7 +127,7 @@ def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, 
     }
 
 
-def _under(top: Any) -> tuple[list[Any], bool]:
+def _under(top: Any) -> _Under:
     """The nodes from one on, and whether that is all of them."""
     seen, pending = {top: None}, deque([top])
     while pending and len(seen) < _MOST:

@@ -39,6 +39,7 @@ class UnitsPanel(Panel):
 
     name: ClassVar[str] = "units"
     of_modules: ClassVar[bool] = True
+    at_once: ClassVar[bool] = False
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

@@ -40,6 +40,7 @@ class WeightsPanel(Panel):
 
     name: ClassVar[str] = "weights"
     of_weights: ClassVar[bool] = True
+    at_once: ClassVar[bool] = False
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
