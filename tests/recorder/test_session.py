@@ -7,6 +7,7 @@ import logging
 import math
 import random
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -45,8 +46,21 @@ def test_bad_use_is_told_at_once(tmp_path: Path) -> None:
         Recorder(other, optimizer, tmp_path)
     with pytest.raises(UsageError, match="torch optimizer"):
         Recorder(model, "adam", tmp_path)
+    with pytest.raises(UsageError, match="torch optimizer"):
+        Recorder(model, [], tmp_path)
     with pytest.raises(UsageError, match="share of the step time"):
         Recorder(model, optimizer, tmp_path, budget=5.0)
+    with pytest.raises(UsageError, match="1 or more; not 0"):
+        Recorder(model, optimizer, tmp_path, keep=0)
+    with pytest.raises(UsageError, match="0 or more; not -1"):
+        Recorder(model, optimizer, tmp_path, first_step=-1)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is a file"):
+        Recorder(model, optimizer, tmp_path / "file")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "manifest.json").write_text("{")
+    with pytest.raises(UsageError, match=r"cannot be continued.*give another folder"):
+        Recorder(model, optimizer, tmp_path / "broken")
     with Recorder(model, optimizer, tmp_path / "run"), pytest.raises(UsageError, match="is being written"):
         Recorder(model, optimizer, tmp_path / "run")
     assert not model._forward_pre_hooks
@@ -56,7 +70,7 @@ def test_bad_use_is_told_at_once(tmp_path: Path) -> None:
 def test_odd_losses_are_said_and_do_not_stop_anything(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     model, optimizer = build()
     with Recorder(model, optimizer, tmp_path) as recorder, caplog.at_level(logging.WARNING):
-        for loss in (torch.tensor([1.0, 3.0]), 2.0, np.float32(3.0), torch.tensor(math.nan), "what", None):
+        for loss in (torch.tensor([1.0, 3.0]), 2.0, np.float32(3.0), torch.tensor(math.nan), "what", None, np.ones(2), 1j, {"a": 1}):
             recorder.step(loss)
         assert recorder.recording
     run = read_run(tmp_path)
@@ -64,6 +78,46 @@ def test_odd_losses_are_said_and_do_not_stop_anything(tmp_path: Path, caplog: py
     assert "not that of a scalar" in caplog.text
     assert "the loss is nan at step 3" in caplog.text
     assert [event.step for event in run.events_of("nonfinite")] == [3]
+
+
+@pytest.mark.parametrize(
+    ("ids", "written"),
+    [
+        ([1, "b"], [1, "b"]),
+        (torch.arange(2), [0, 1]),
+        (np.arange(2), [0, 1]),
+        ("ab", ["ab"]),
+        (7, [7]),
+        (torch.tensor(7), [7]),
+        (None, None),
+    ],
+)
+def test_ids_of_any_kind_are_written_down_when_the_loss_is_lost(tmp_path: Path, ids: object, written: list[object] | None) -> None:
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        recorder.step(math.nan, ids=ids)
+        assert recorder.recording
+    assert [event.data["ids"] for event in read_run(tmp_path).events_of("batch")] == ([] if written is None else [written])
+
+
+def test_a_mirror_that_fails_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Mirror:
+        def __init__(self, most: int) -> None:
+            self.most, self.steps = most, list[int]()
+
+        def row(self, step: int, values: Mapping[str, float]) -> None:
+            if len(self.steps) == self.most:
+                raise ConnectionError("the server is away")
+            self.steps.append(step)
+
+    bad, good = Mirror(2), Mirror(99)
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path, mirrors=(bad, good)) as recorder:
+        train(model, optimizer, 5, recorder.step)
+        assert recorder.recording
+    assert (bad.steps, good.steps) == ([0, 1], [0, 1, 2, 3, 4])
+    assert len(read_run(tmp_path).series["loss/train"]) == 5
+    assert caplog.text.count("the server is away") == 1
 
 
 @pytest.mark.parametrize("moment", ["on_clipped", "on_before_update", "on_step", "arm"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +47,9 @@ class Journal:
         zooms: bool,
         trouble: Callable[[int], None],
     ) -> None:
-        self._ranks, self._replicas, self._panels, self._mirrors, self._zooms = ranks, replicas, panels, mirrors, zooms
+        self._ranks, self._replicas, self._panels, self._mirrors, self._zooms = ranks, replicas, panels, list(mirrors), zooms
         self._lag = Lag()
-        self._ids: deque[tuple[int, Sequence[object]]] = deque(maxlen=_IDS)
+        self._ids: deque[tuple[int, object]] = deque(maxlen=_IDS)
         self._trouble = trouble
         self._warned: set[str] = set()
         self.watch = Watch(header)
@@ -59,14 +59,14 @@ class Journal:
         self._writer = RunWriter(path, header) if ranks.rank == 0 else None
         self._seam = last
 
-    def send(self, step: int, draft: Draft, ids: Sequence[object] | None, checksum: Tensor | None) -> None:
+    def send(self, step: int, draft: Draft, ids: object, checksum: Tensor | None) -> None:
         """Takes the draft of a step, and writes the rows of all steps that are complete."""
         if self._seam is not None:  # which step a run goes on at is known when it does: it may go back to a checkpoint
             self.happened(step, "resume", {"after": self._seam})
             self._seam = None
         pieces = draft.pieces()
         if ids is not None:
-            self._ids.append((step, list(ids)))
+            self._ids.append((step, ids))
         if checksum is not None:
             pieces.append(Piece(checksum.double().reshape(1), no_channels))
         self._lag.send(step, draft.numbers, pieces)
@@ -146,8 +146,12 @@ class Journal:
             return
         events = [event for panel in self._panels for event in panel.landed(step, values)]
         self._writer.row(step, values)
-        for mirror in self._mirrors:
-            mirror.row(step, values)
+        for mirror in list(self._mirrors):
+            try:
+                mirror.row(step, values)
+            except Exception as error:  # a server that is away, a tracker that was closed: the run folder needs none of them
+                self._mirrors.remove(mirror)
+                log.warning("%s gets no more rows, the run folder still does: %s", type(mirror).__name__, error or type(error).__name__)
         if self._zooms:
             events += self.watch.see(step, values)
         if rows is not None:
@@ -158,8 +162,15 @@ class Journal:
         if troubled:
             self._trouble(min(troubled))
             for at, ids in self._ids:
-                self._writer.event(Event(at, "batch", {"ids": ids}))
+                self._writer.event(Event(at, "batch", {"ids": _listed(ids)}))
             self._ids.clear()
+
+
+def _listed(ids: Any) -> list[Any]:
+    """What tells the samples of a batch apart, as a list; a tensor may be on a device until here."""
+    if hasattr(ids, "tolist"):
+        ids = ids.tolist()
+    return list(ids) if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)) else [ids]
 
 
 def _last_step(path: Path) -> int | None:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Mirror(Protocol):
-    """Gets each row. An exception in it is handled like any other: recording stops, training goes on."""
+    """Gets each row. One that raises is told of and left out from then on; recording goes on."""
 
     def row(self, step: int, values: Mapping[str, float]) -> None:
         """One row, in order of steps."""

@@ -57,10 +57,11 @@ class Draft:
                 said = f"{channel} has the shape {tuple(value.shape)}, not that of a scalar: its mean is recorded"
                 value = value.to(_wide(value)).mean()
             self.add(channel, value)
-        elif hasattr(value, "__float__"):
-            self.add(channel, float(value))  # pyright: ignore[reportArgumentType]
         elif value is not None:
-            said = f"{channel} is a {type(value).__name__}, not a number or a tensor: it is left out"
+            try:
+                self.add(channel, float(value))  # pyright: ignore[reportArgumentType]
+            except (TypeError, ValueError):
+                said = f"{channel} is a {type(value).__name__}, not a number or a tensor: it is left out"
         return said
 
     def vector(self, values: Tensor | Sequence[Tensor], finish: Finish, *, across: bool = False) -> None:

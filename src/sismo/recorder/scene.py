@@ -108,6 +108,8 @@ def scene(model: object, optimizers: Any, shield: Shield) -> Scene:
     for one in many:
         if not isinstance(one, Optimizer):
             raise UsageError(f"Recorder needs a torch optimizer second, not {type(one).__name__}")
+    if not many:
+        raise UsageError("Recorder needs a torch optimizer second, not an empty list")
     mine = {id(parameter) for parameter in model.parameters()}
     if not mine:
         raise UsageError("the model has no parameters: there is nothing to record")

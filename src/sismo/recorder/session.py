@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from torch import nn
 
-from sismo.errors import SismoError, TrainingStopped, UsageError
+from sismo.errors import RunFormatError, SismoError, TrainingStopped, UsageError
 from sismo.probes.step import LossFn
 from sismo.recorder import anatomy, clock, manifest
 from sismo.recorder import panels as _folder
@@ -65,7 +65,8 @@ class Recorder:
             ``rec.batches(loader)``. Each step then waits for its gradients.
         stop_at_nan: whether ``step`` raises ``TrainingStopped`` after that, with what was found.
 
-    Raises ``UsageError`` for a model without parameters, an optimizer that holds none of them, or a folder that another process writes to.
+    Raises ``UsageError`` for a model without parameters, an optimizer that holds none of them, a folder that another process writes to or
+    whose run cannot be read, and numbers that make no sense.
     """
 
     def __init__(
@@ -94,7 +95,13 @@ class Recorder:
             raise UsageError(f"every is a number of steps, 1 or more; not {every}")
         if save_every is not None and save_every < 1:
             raise UsageError(f"save_every is a number of steps, 1 or more; not {save_every}")
+        if keep < 1:
+            raise UsageError(f"keep is a number of checkpoints, 1 or more; not {keep}")
+        if first_step is not None and first_step < 0:
+            raise UsageError(f"first_step is the number of a step, 0 or more; not {first_step}")
         self.path = Path(path)
+        if self.path.exists() and not self.path.is_dir():
+            raise UsageError(f"{self.path} is a file: a run is a folder, give the path of one that is there or not yet")
         self._closed = False
         self._stop_at_nan = stop_at_nan
         self._shield = Shield(self._fell)
@@ -105,6 +112,9 @@ class Recorder:
             self._scene = scene(model, optimizers, self._shield)
             self._hooks = Hooks(self._scene, self._shield, self._tell)
             self._open(config, budget, every, save_every, keep, first_step, mirrors, checksum_every, loss_fn)
+        except RunFormatError as error:
+            self._put_away()
+            raise UsageError(f"the run in {self.path} cannot be continued: {error}; give another folder, or move that one away") from error
         except SismoError:
             self._put_away()
             raise
@@ -169,7 +179,7 @@ class Recorder:
         val: object = None,
         classes: Mapping[Any, object] | None = None,
         terms: Mapping[str, object] | None = None,
-        ids: Sequence[object] | None = None,
+        ids: object = None,
         step: int | None = None,
     ) -> None:
         """An optimizer step is over.
@@ -179,7 +189,7 @@ class Recorder:
                 last step is added up.
             val: the validation loss, where there was an evaluation; a mapping for several sets.
             classes: loss of each class or domain. terms: the terms that the loss is the sum of.
-            ids: what tells the samples of the batch; the last ones are written down when something goes wrong.
+            ids: what tells the samples of the batch, in a list or a tensor; the last ones are written down when something goes wrong.
             step: the number of the step, where the loop has its own.
         """
         if not self.recording:
@@ -248,7 +258,7 @@ class Recorder:
     def _happened(self, step: int, kind: str, data: dict[str, object]) -> None:
         self._journal.happened(step, kind, data)
 
-    def _close_step(self, loss: object, more: Mapping[str, object], ids: Sequence[object] | None, step: int) -> None:
+    def _close_step(self, loss: object, more: Mapping[str, object], ids: object, step: int) -> None:
         self._tell(Moment.STEP, loss, more)
         self._witness.closed(step, loss)
         draft = self._scene.draft
