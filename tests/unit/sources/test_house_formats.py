@@ -126,3 +126,25 @@ def test_its_children_name_the_losses_after_the_step(logger: str, tmp_path: Path
 def test_a_list_of_two_without_a_heading_is_no_step(tmp_path: Path) -> None:
     lines = [line for step in (1, 2, 3) for line in (f"step {step} loss 2.{step}", f"crop: [{700 * step}, 0.5]")]
     assert points(read(tmp_path, *lines), "loss/train") == {1: 2.1, 2: 2.2, 3: 2.3}
+
+
+def _layers(step: int) -> list[str]:
+    head = "v3 (iou loss, Normalizer: (iou: 0.07, obj: 1.00, cls: 1.00)"
+    sizes = {82: 40.0, 94: 4.0, 106: 0.5}
+    terms = [(layer, f"class_loss = {size / step}, iou_loss = 0.25, total_loss = {size / step + 0.25} ") for layer, size in sizes.items()]
+    regions = [f"{head} Region {layer} Avg (IOU: 0.31{step}), count: 3, {term}" for layer, term in terms]
+    return [*regions, f" total_bbox = {90 * step}, rewritten_bbox = 0.02 % "]
+
+
+def test_the_layers_of_darknet_are_not_its_iterations(tmp_path: Path) -> None:
+    lines: list[str] = []
+    for step in (1, 2, 3):
+        lines += [*_layers(step), *_layers(step), "", f" {step}: {90 / step}, 95.5 avg loss, 0.002 rate, 3.1 seconds, {64 * step} images"]
+    run = read(tmp_path, *lines)
+    assert points(run, "loss/train") == {1: 90.0, 2: 45.0, 3: 30.0}
+    assert not [channel for channel in run.series if channel.startswith("loss_term")]
+
+
+def test_where_no_iteration_is_done_one_layer_is_followed(tmp_path: Path) -> None:
+    run = read(tmp_path, *(line for step in (1, 2, 4) for line in _layers(step)))
+    assert list(points(run, "loss/train").values()) == [40.25, 20.25, 10.25]

@@ -13,6 +13,9 @@ from sismo.signals.view import View
 _RATIO = Threshold("term-ratio", 1e4, 1e4, "×", "chosen: no usual weight (1e-4 to 1) brings such terms to one size", "Ratio of the largest to the smallest term of a loss that is out of balance.")  # fmt: skip
 _BURST = Threshold("term-burst", 30, 30, "×", "chosen: a term that grows thirtyfold within a run rules the gradient", "Growth of one term over its start that counts as an explosion.")  # fmt: skip
 
+_SUMS = 3
+"""Rows after the first that all terms stay far over it in, where the first is of one batch and the others are sums."""
+
 
 def _terms(view: View) -> list[Series]:
     found: list[Series] = []
@@ -24,18 +27,17 @@ def _terms(view: View) -> list[Series]:
 
 
 def _summed(view: View) -> list[Series]:
-    """The terms that the logged total is made of.
+    """The terms that can drown others: not one far over the logged total that the others make most of.
 
-    Not one without which the others come nearer to it: it has an optimizer of its own, or a weight that is not in what is printed.
+    It has an optimizer of its own, or a small weight that is not in what is printed.
     """
     terms, loss = _terms(view), view.finite(LOSS_TRAIN)
-    if loss is None or not len(loss):
+    if loss is None or not len(loss) or len(terms) < 3:
         return terms
-    total = level(loss.values)
+    total = abs(level(loss.values))
     sizes = {series.channel: level(series.values) for series in terms}
     whole = sum(sizes.values())
-    outside = {name for name, size in sizes.items() if abs(size) > abs(total) and abs(total - (whole - size)) < 0.5 * abs(total - whole)}
-    return [series for series in terms if series.channel not in outside]
+    return [series for series in terms if abs(sizes[series.channel]) < 10 * total or abs(whole - sizes[series.channel] - total) > total / 2]
 
 
 def _unbalanced(view: View) -> Observation:
@@ -54,19 +56,18 @@ def _unbalanced(view: View) -> Observation:
 
 
 def _bursts(view: View) -> Observation:
-    """A term climbs past thirty times its first two values and the total climbs with it.
-
-    The first row of all may be of one batch where the others are of many, as with spaCy, which prints sums.
-    """
-    terms = _summed(view)
+    """A term climbs past thirty times its first value and the total climbs with it."""
+    terms = _terms(view)
     if len(terms) < 2:
         return unknown("loss_term")
     loss = view.finite(LOSS_TRAIN)
     if loss is None or not len(loss):
         return unknown(LOSS_TRAIN)
     worst: tuple[float, Series, int] | None = None
+    # The first row of all may be of one batch and the others of many, as with spaCy, which prints sums: then all terms stay far over it.
+    sums = int(all(len(series) > _SUMS and np.abs(series.values[1 : _SUMS + 1]).min() > 5 * abs(series.values[0]) for series in terms))
     for series in terms:
-        first = float(np.abs(series.values[:2]).max())
+        first = float(np.abs(series.values[sums]))
         top = int(np.argmax(series.values))
         rest = sum(abs(other.at(int(series.steps[top])) or 0.0) for other in terms if other.channel != series.channel)
         rules = float(series.values[top]) > 5 * rest

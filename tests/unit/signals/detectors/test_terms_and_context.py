@@ -22,7 +22,7 @@ LOST = np.where(STEP < 300, CALM, NAN)
 
 TERMS = {
     "terms-out-of-balance": Trio(
-        run(loss=CALM + level(400, 1e5), more={**PAIR, "loss_term/b": level(400, 1e5)}),
+        run(loss=CALM, more={**PAIR, "loss_term/b": level(400, 1e5)}),
         run(loss=CALM, more=PAIR),
         run(loss=CALM, more={"loss_term/a": CALM}),
     ),
@@ -145,6 +145,15 @@ def test_a_first_row_of_one_batch_among_sums_is_no_level_to_burst_from() -> None
     assert state(run(loss=more["loss_term/transformer"] + total, more=more), "term-bursts") is State.ABSENT
     later = {**more, "loss_term/transformer": np.concatenate([np.full(40, 180.0), np.full(20, 1e6)])}
     assert state(run(loss=later["loss_term/transformer"] + total, more=later), "term-bursts") is State.PRESENT
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.001])
+def test_a_weighted_term_that_bursts_in_the_second_row_does(weight: float) -> None:
+    """The KL of a VAE without a bound on its variances: printed as it is, and in the total by its weight."""
+    kl = np.concatenate([[1500.0, 5e5, 2e5, 1e4], np.full(60, 400.0)])
+    rest = np.concatenate([[1.2, 5.1, 1.1, 3.0], np.full(60, 0.7)])
+    made = run(loss=rest + weight * kl, more={"loss_term/kl": kl, "loss_term/reconstruction": rest})
+    assert state(made, "term-bursts") is State.PRESENT
 
 
 def test_adversarial_terms_of_one_size_are_no_alarm() -> None:
