@@ -78,8 +78,10 @@ def test_an_evaluation_is_not_looked_at_and_a_lost_target_is(tmp_path: Path) -> 
     assert seen(recorded(tmp_path / "a", loss))["level"] == 1.25
     calls = iter(range(9))
     bad = recorded(tmp_path / "b", lambda model: functional.l1_loss(model(X), RAMP * (math.nan if next(calls) == 5 else 1.0)), budget=1e-9)
-    assert [math.isnan(value) for value in bad.series["target/level"].values] == [False] * 5 + [True]
-    assert len(bad.series["target/spread"]) == 4  # the first steps, whatever the budget
+    level = bad.series["target/level"]
+    assert level.steps.tolist() == [0, 1, 2, 3, 5]  # the first steps, whatever the budget, and the one whose loss is lost
+    assert [math.isnan(value) for value in level.values] == [False] * 4 + [True]
+    assert len(bad.series["target/spread"]) == 4
 
 
 def test_labels_that_are_the_tokens_in_the_same_place_or_the_next(tmp_path: Path) -> None:

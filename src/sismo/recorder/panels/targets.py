@@ -1,14 +1,15 @@
 """Panel 8, the targets: ``target/spread``, ``target/level``, ``target/as_input``, ``target/as_next`` and ``target/classes``.
 
 Formulas, over the targets of every criterion of torch's own that a step calls with gradients (cross-entropy, negative log-likelihood,
-binary cross-entropy, squared, absolute and Huber errors, Kullback-Leibler), without labels of -100. ``level``: their mean; of whole-number
-labels only where they are looked at, of others at every step, as it is NaN where one of them is. ``spread``: 0 where they are all the same
+binary cross-entropy, squared, absolute and Huber errors, Kullback-Leibler), without labels of -100. ``level``: their mean; where they are
+no labels, also at a step that loses its loss (which an accelerator does not tell in time: there at every step), as it is NaN where one of
+them is. ``spread``: 0 where they are all the same
 over the batch, in every column of a target that has several; the range of whole-number labels, the largest range of a column else, and no
 less than what the levels of several criteria are apart. Of labels it is told only where the model has as many outputs as there are
 classes: those of a contrast of similarities say which place holds the partner, and may all be 0. ``as_input``: the largest share of labels
 that are equal, place by place, to a tensor of whole numbers that the model was called with; ``as_next``: to the place after it.
-``classes``: the number of classes that a cross-entropy tells apart, 2 for one of two. Cost: a mean at every step, a few passes over the
-targets in the first four steps and where they are looked at. Source: preflight 3;
+``classes``: the number of classes that a cross-entropy tells apart, 2 for one of two. Cost: a few passes over the targets in the first four
+steps and where they are looked at; on an accelerator their mean at every step. Source: preflight 3;
 ``degenerate-targets``, ``target-in-input`` and ``nonfinite-input`` of the catalogue.
 """
 
@@ -55,6 +56,7 @@ class TargetsPanel(Panel):
         self._outputs = {parameter.shape[0] for parameter in scene.root.parameters() if parameter.ndim}
         self._inputs: list[Tensor] = []
         self._seen: list[_Seen] = []
+        self._held: list[Tensor] = []
 
     def jobs(self) -> Sequence[Job]:
         return [Job(self.name, _ALL)]
@@ -62,7 +64,7 @@ class TargetsPanel(Panel):
     def arm(self, parts: Collection[str]) -> None:
         self._armed = bool(parts) or self._begun < _FIRST_STEPS
         self._begun += 1
-        self._inputs, self._seen, self._classes = [], [], 0
+        self._inputs, self._seen, self._held, self._classes = [], [], [], 0
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
         return ()
@@ -74,7 +76,11 @@ class TargetsPanel(Panel):
 
     def on_criterion(self, name: str, scores: Tensor, target: Tensor) -> None:
         """Looks at the targets of a criterion."""
-        if len(self._seen) >= _MOST or not target.numel() or target.is_complex() or not (self._armed or target.is_floating_point()):
+        if max(len(self._seen), len(self._held)) >= _MOST or not target.numel() or target.is_complex():
+            return
+        if not self._armed:
+            if target.is_floating_point():
+                self._held.append(target)
             return
         with self.timed(_ALL):
             if name in _BINARY:
@@ -83,6 +89,8 @@ class TargetsPanel(Panel):
 
     def on_step(self, loss: object, more: object) -> None:
         """Puts what was seen in the step together."""
+        if self._held and not _known_sound(loss):
+            self._seen = [self._numbers(target) for target in self._held]
         if not self._seen:
             return
         levels = [seen.level for seen in self._seen]
@@ -131,6 +139,13 @@ class TargetsPanel(Panel):
             if tensor.ndim == 2 and tensor.shape[1] > 1
         ]
         return _Seen(level, spread, torch.stack(same).amax() if same else None, torch.stack(following).amax() if following else None)
+
+
+def _known_sound(loss: object) -> bool:
+    """Whether a loss is known to be finite: to ask an accelerator would be to wait for it."""
+    if not isinstance(loss, Tensor):
+        return isinstance(loss, (int, float)) and math.isfinite(loss)
+    return loss.device.type == "cpu" and bool(loss.detach().isfinite().all().numpy())
 
 
 def _share(hits: Tensor, kept: Tensor) -> Tensor:

@@ -68,7 +68,7 @@ def _jumps(view: View) -> Observation:
     for series in found:
         growth, usual, bears, place = _growth(series)
         start, end = int(series.steps[place - 1]), int(series.steps[place])
-        grown = float(series.values[place - 1]) >= _SMALL  # what starts next to 0 is multiplied by any step
+        grown = float(series.values[0]) >= _SMALL  # what starts next to 0 is multiplied by any step
         if grown and growth >= max(view.limit("matrix-jump"), bears) and usual <= _CALM and not _moved_on_purpose(view, start, end):
             hits.append((end, series, growth))
     if not hits:

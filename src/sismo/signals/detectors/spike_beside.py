@@ -85,7 +85,8 @@ def _val_unmoved(view: View) -> Observation:
 def _val_jumps(view: View) -> Observation:
     """After a jump that stays, the evaluations are well above the last one before it: a worse model, not other data.
 
-    A late one counts where it rose as the loss did, and the loss has not come down on the way: by then even a good model has learnt bad data.
+    A late one counts where it rose as the loss did and the loss has not come down by then, an early one where either is so: even a good
+    model learns bad data.
     """
     found = _val_at(view, lambda earlier, later: float(later.min()) > 1.05 * earlier)
     loss, val, start = view.finite(LOSS_TRAIN), view.finite(LOSS_VAL), found.start
@@ -95,8 +96,9 @@ def _val_jumps(view: View) -> Observation:
     soon = np.diff(np.searchsorted(loss.steps, [start, first])) <= _PROMPT
     usual = level(before(loss, start, _PROMPT))
     jumped, climbed = level(after(loss, start, _NEXT)) - usual, level(after(loss, int(first), _PROMPT)) - usual
-    as_much = after(val, start, 1)[0] - before(val, start, 1)[0] >= _AS_MUCH * climbed and climbed >= _AS_MUCH * jumped
-    return found if soon or as_much else unknown(LOSS_VAL)
+    as_much = after(val, start, 1)[0] - before(val, start, 1)[0] >= _AS_MUCH * climbed
+    stands = climbed >= _AS_MUCH * jumped
+    return found if (as_much or stands if soon else as_much and stands) else unknown(LOSS_VAL)
 
 
 def _gap_opens(view: View) -> Observation:

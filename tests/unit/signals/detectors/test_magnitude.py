@@ -79,6 +79,17 @@ def test_a_rate_that_replaces_the_weights_is_too_high_however_well_the_loss_fall
         assert (first.cause.id, first.severity.value) == ("lr-too-high", "warning")
 
 
+def test_a_rate_that_no_warmup_helps_comes_before_the_warmup_that_is_not_there() -> None:
+    """The first steps throw the loss up, and it gets over them."""
+    thrown = with_at(falling(600, start=4.0), 4, 9.0, 12.0, 11.0, 9.0, 7.0)
+    norm = with_at(np.ones(600), 3, 20.0, 30.0, 12.0)
+    more = {"weight_norm/0": {0: 10.0, 300: 40.0}, "spectral/a.weight": {0: 1.0, 300: 2.0}}
+    for peak, expected in ((1.0, "lr-too-high"), (0.05, "missing-warmup")):
+        known = {"optimizers": ["AdamW"], "groups": [{"entries": 10_000, "embedded": 0}]}
+        made = run(loss=thrown, norm=norm, lr=cosine(600, peak, 1), more=more, config={"sismo": known})  # type: ignore[arg-type]
+        assert alarms(made)[0] == expected
+
+
 def test_what_grows_and_dies_with_the_weights_is_a_consequence_of_the_rate() -> None:
     heads = {f"head_entropy/{block}.0": (LOOKS, np.where(LOOKS > 100, 1e-3, 0.9)) for block in "abcd"}
     logits = {f"head_max_logit/{block}.0": (LOOKS, np.where(LOOKS > 100, 5e3, 0.9)) for block in "abcd"}

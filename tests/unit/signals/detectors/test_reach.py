@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from support.runs import alarms, level, look, names, run
+from support.runs import alarms, falling, level, look, names, run
 from support.trios import Trio, check, check_all, each
 
 from sismo.judge import judge
@@ -22,11 +22,19 @@ def blocks(sizes: Mapping[str, float], loss: object = CHANCE, **more: object) ->
     return run(loss=loss, more={**seen, **more}, config={"sismo": {"weights_dtype": "fp32"}})  # type: ignore[arg-type]
 
 
+def weighed(*names: str) -> Run:
+    """Blocks whose weights were measured, beside two whose gradient was."""
+    more = {f"weight_norm/{name}": (LOOKS, np.linspace(2.0, 2.4, LOOKS.size)) for name in ("0", *names)}
+    more |= {f"update_ratio/{name}": (LOOKS, np.full(LOOKS.size, 1e-3)) for name in names}
+    return blocks({"dec": 0.1, "out": 0.2}, falling(400), **more)
+
+
 DEAD = {"i": 0.0, "m.0": 0.0, "m.1": 0.0, "o": 0.1}
 FINE = {"i": 1e-7, "m.0": 1e-5, "m.1": 1e-3, "o": 0.1}
 NOWHERE = dict.fromkeys(DEAD, 0.0)
 TRIOS = {
     "gradient-stops-on-the-way": Trio(blocks(DEAD), blocks(FINE), run(loss=CHANCE)),
+    "gradient-never-arrives": Trio(weighed("enc", "dec"), weighed("dec", "out"), run(loss=CHANCE)),
     "gradient-is-nowhere": Trio(blocks(NOWHERE), blocks(DEAD), run(loss=CHANCE)),
 }
 
@@ -69,7 +77,7 @@ def test_no_gradient_anywhere_is_told_of_where_the_targets_differ() -> None:
 
 def test_half_precision_rounds_to_nothing() -> None:
     scaled = {"loss_scale": np.full(400, 1024.0)}
-    assert {look(blocks(DEAD, **scaled), signal).state for signal in TRIOS} == {State.ABSENT}
+    assert {look(blocks(DEAD, **scaled), signal).state for signal in ("gradient-stops-on-the-way", "gradient-is-nowhere")} == {State.ABSENT}
 
 
 def test_a_layer_that_passes_nothing_on_comes_before_the_size_of_what_it_holds() -> None:
@@ -77,3 +85,15 @@ def test_a_layer_that_passes_nothing_on_comes_before_the_size_of_what_it_holds()
     large = {"act_mean_abs/i": {0: 0.5}, "act_mean_abs/m.0": {0: 50.0}, "act_mean_abs/o": {0: 0.4}}
     made = blocks(DEAD, level(400, 20.0), **large)
     assert judge(made).findings[0].cause.id == "dead-units"
+
+
+def test_a_block_that_no_gradient_comes_by_is_named_though_its_loss_falls() -> None:
+    """As of an encoder whose state is detached: its weights are measured, and its gradient never is there."""
+    assert alarms(weighed("enc", "dec")) == ["frozen-by-mistake"]
+    assert alarms(weighed("dec", "out")) == []
+
+
+def test_a_norm_of_exactly_nothing_says_it_where_the_blocks_were_seldom_looked_at() -> None:
+    seen = {"grad_norm/pre": np.zeros(400), "target/level": {0: 1.0, 1: 2.0, 2: 1.0}, "target/spread": {0: 5.0, 1: 4.0, 2: 5.0}}
+    assert alarms(run(loss=level(400, 5.3), more=seen, config={"sismo": {"weights_dtype": "fp32"}})) == ["frozen-by-mistake"]  # type: ignore[arg-type]
+    assert "frozen-by-mistake" not in alarms(run(loss=level(400, 5.3), more={"grad_norm/pre": np.zeros(400)}))
