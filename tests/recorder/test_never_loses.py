@@ -72,8 +72,14 @@ def test_other_tools_read_a_run_alone(tmp_path: Path) -> None:
     query = f"select step, \"loss/train\" from '{tmp_path}/metrics/*.parquet' order by step"
     assert duckdb.sql(query).fetchall() == list(enumerate(expected.tolist()))
     with Recorder(model, optimizer, tmp_path) as recorder:
+        train(model, optimizer, 1, lambda loss: recorder.step(loss, val=1.0))
+    parts = sorted((tmp_path / "metrics").glob("*.parquet"))
+    frame = pd.concat([pd.read_parquet(part) for part in parts])
+    united = duckdb.sql(f"select * from read_parquet('{tmp_path}/metrics/*.parquet', union_by_name=true) order by step").df()
+    assert frame["loss/val"].count() == united["loss/val"].count() == 1
+    with Recorder(model, optimizer, tmp_path) as recorder:
         train(model, optimizer, 2, recorder.step)
         running = pd.read_json(tmp_path / "metrics" / "tail.jsonl", lines=True)
-        assert running["step"].tolist() == [5, 6]
+        assert running["step"].tolist() == [6, 7]
         tail = duckdb.sql(f"select step, v['loss/train'] from read_json('{tmp_path}/metrics/tail.jsonl')").fetchall()
-        assert [step for step, _ in tail] == [5, 6]
+        assert [step for step, _ in tail] == [6, 7]
