@@ -86,9 +86,23 @@ def test_a_function_of_somebodys_own_may_hide_anything() -> None:
     assert described(functional.cross_entropy(Own.apply(scores()), TARGET).grad_fn)["whole"] is False  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize(("power", "op"), [(2, "Pow"), (1.5, "Pow"), (0.5, "PowRoot"), (-1, "PowRoot")])
-def test_a_power_under_one_counts_as_a_root(power: float, op: str) -> None:
-    assert op in described((scores().abs() + 1).pow(power).mean().grad_fn)["ops"]  # type: ignore[operator]
+@pytest.mark.parametrize(
+    ("power", "op"),
+    [
+        (2, "Pow"),
+        (1.5, "Pow"),
+        (0.5, "PowRoot"),
+        (-1, "PowRoot"),
+        (torch.tensor(2.0), "PowRoot"),
+        (torch.tensor([1.0, 0.5, 2.0]), "PowRoot"),
+    ],
+)
+@pytest.mark.parametrize("after", [False, True])
+def test_a_power_under_one_counts_as_a_root(power: Any, op: str, after: bool) -> None:
+    loss = (scores().abs() + 1).pow(power).mean()
+    if after:
+        loss.backward()
+    assert op in described(loss.grad_fn)["ops"]
 
 
 def _train(

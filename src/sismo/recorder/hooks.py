@@ -234,7 +234,11 @@ class Hooks:
             # Activation checkpointing calls one within another, and an optimizer may call its closure again.
             if self._in_backward or self._again:
                 return original(tensors, *arguments, **options)
-            self._look(note, (tensors,), {})
+            if self._shield.alive and not elsewhere():
+                try:  # the shield would cost more than what is done in here
+                    note(tensors)
+                except Exception as error:
+                    self._shield.fail(error)
             self._in_backward = True
             try:
                 return original(tensors, *arguments, **options)

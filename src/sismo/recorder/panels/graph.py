@@ -56,6 +56,7 @@ class GraphPanel(Panel):
         super().__init__(scene)
         self._due, self._lost = True, False
         self._looks = 0
+        self._called: list[tuple[Tensor, Any]] = []
         self._found: Mapping[str, object] | None = None
 
     def jobs(self) -> Sequence[Job]:
@@ -65,27 +66,33 @@ class GraphPanel(Panel):
         pass
 
     def on_backward(self, loss: Tensor, by: Tensor | None) -> None:
-        """Looks at the losses of the first step, and of the first that is lost, while they have their graphs."""
+        """Looks at the losses of the first step while they have their graphs, and keeps those of others until the step is over."""
         top = loss.grad_fn if by is None else _below(loss.grad_fn)[0]
-        self._lose(loss)
         if self._due or 0 < self._looks < _PASSES:
             under = _under(top)
             if self._trains(under[0]):
                 self._look(under, self._found if self._looks else None)
+        elif not self._lost and len(self._called) < _PASSES:
+            self._called.append((loss.detach(), top))
 
     def on_step(self, loss: object, more: object) -> None:
         """Where the loop gives its loss with the graph, that is the loss, and not what backward was called on."""
+        called, self._called = self._called, []
         if isinstance(loss, Tensor) and loss.grad_fn is not None:
-            self._lose(loss)
-            if self._due or self._looks:
+            if self._due or self._looks or self._loses(loss):
                 self._look(_under(loss.grad_fn), None)
+        elif (top := next((top for number, top in called if self._loses(number)), None)) is not None:
+            under = _under(top)
+            if self._trains(under[0]):
+                self._look(under, None)
         self._looks = 0
 
-    def _lose(self, loss: Tensor) -> None:
-        # On the CPU a number is there at once; elsewhere it is told later that a loss was lost, and the next one is looked at.
-        if not self._lost and loss.device.type == "cpu" and not bool(loss.detach().isfinite().all().numpy()):
-            self._lost = self._due = True
-            self._looks = 0
+    def _loses(self, loss: Tensor) -> bool:
+        """Whether this is the first loss that is lost; elsewhere than on the CPU that is told later, and the next one is looked at."""
+        if self._lost or loss.device.type != "cpu" or bool(loss.detach().isfinite().all().numpy()):
+            return False
+        self._lost = True
+        return True
 
     def _look(self, under: _Under, others: Mapping[str, Any] | None) -> None:
         self._due, self._looks = False, self._looks + 1
@@ -147,7 +154,10 @@ def _op(node: Any) -> str:
     if native is None:
         return ""
     op = native[1]
-    return "PowRoot" if op == "Pow" and not float(getattr(node, "_saved_exponent", 0.0)) >= 1 else op
+    if op == "Pow":
+        exponent = _saved(node, "_saved_exponent")
+        return op if isinstance(exponent, (int, float)) and exponent >= 1 else "PowRoot"  # of a tensor any may be under 1
+    return op
 
 
 def _below(node: Any) -> list[Any]:
@@ -165,12 +175,17 @@ def _is_sum(top: Any) -> bool:
 
 
 def _by_one(node: Any) -> bool:
-    """Whether a product or quotient is with the number 1; a number of Python's becomes a tensor on the host. Unknown after backward."""
-    try:
-        number = getattr(node, "_saved_other", None)
-    except RuntimeError:
-        return False
+    """Whether a product or quotient is with the number 1; a number of Python's becomes a tensor on the host."""
+    number = _saved(node, "_saved_other")
     return isinstance(number, Tensor) and number.device.type == "cpu" and number.numel() == 1 and bool((number == 1).numpy())
+
+
+def _saved(node: Any, name: str) -> Any:
+    """What a node has kept; None where it keeps no such thing, or where it is a tensor and backward has let go of it."""
+    try:
+        return getattr(node, name, None)
+    except RuntimeError:
+        return None
 
 
 def _squashed(top: Any) -> str | None:

@@ -42,7 +42,7 @@ class LossPanel(Panel):
 
     def on_backward(self, loss: Tensor, by: Tensor | None) -> None:
         """Keeps the number: the graph goes as the loop lets go of it."""
-        number = local(loss).reshape(())
+        number = loss.detach()
         self._parts.append(number if by is None else number / by)
 
     def on_step(self, loss: object, more: Mapping[str, object]) -> None:
@@ -50,7 +50,7 @@ class LossPanel(Panel):
         parts, self._parts = self._parts, []
         if loss is None and not parts:
             self._say(LOSS_TRAIN, "rec.step was given no loss, and backward was called on none since the last step: give it the loss")
-        self._add(LOSS_TRAIN, sum(parts[1:], parts[0]) if loss is None and parts else loss)
+        self._add(LOSS_TRAIN, sum(local(part).reshape(()) for part in parts) if loss is None and parts else loss)
         for family, value in more.items():
             if value is None:
                 continue
