@@ -94,6 +94,21 @@ def _under_one(view: View, scale: ScaleHistory) -> Observation:
     return present(_first(scale), channel=LOSS_SCALE, minimum=scale.minimum) if under else absent(LOSS_SCALE)
 
 
+def _goes_on(view: View, scale: ScaleHistory) -> Observation:
+    """Since the scale began to fall each row of loss is lower than the one before, with overflows on less than one step in twenty."""
+    loss, start = view.finite(LOSS_TRAIN), _fall_start(scale)
+    if loss is None or not len(loss):
+        return unknown(LOSS_TRAIN)
+    if start is None:
+        return absent(LOSS_SCALE)
+    since = loss.values[max(0, int(np.searchsorted(loss.steps, start, side="right")) - 1) :]
+    steps = int(loss.steps[-1]) - start
+    count = sum(step >= start for step in scale.overflow_steps)
+    if since.size < 3 or not bool(np.all(np.diff(since) < 0)) or since[-1] > 0.95 * since[0] or count > steps / 20:
+        return absent(LOSS_SCALE)
+    return present(start, int(loss.steps[-1]), channel=LOSS_TRAIN, first=float(since[0]), last=float(since[-1]), count=count, steps=steps)
+
+
 def _constant(view: View, scale: ScaleHistory) -> Observation:
     return present(channel=LOSS_SCALE, scale=_number(scale.last)) if scale.constant else absent(LOSS_SCALE)
 
@@ -224,6 +239,7 @@ DETECTORS = (
     Detector("grad-norm-nonfinite-now-and-then", (GRAD_NORM_PRE, LOSS_TRAIN), _norm_nonfinite_once, "{count} {count:row|scattered rows} with a non-finite norm (first at step {start}); the loss goes on undisturbed", "the non-finite norms are not just a few scattered rows", thresholds=(_OVERFLOW_RATE,)),
     Detector("loss-scale-collapsed", _SCALE, _scaled(_collapsed), "the loss scale fell {fall} {fall:time|times} in a row without a doubling, to {last:.4g}", "the loss scale did not collapse", live=True),
     Detector("loss-scale-under-one", _SCALE, _scaled(_under_one), "the loss scale went down to {minimum:.4g}", "the loss scale stayed at 1 or above", thresholds=(_SCALE_FLOOR,), live=True),
+    Detector("steps-go-on-under-overflow", (*_SCALE, LOSS_TRAIN), _scaled(_goes_on), "the loss falls from {first:.4g} to {last:.4g} meanwhile, with {count} {count:overflow|overflows} in {steps} steps: most steps are applied", "the loss does not go on falling while the scale does"),
     Detector("loss-scale-constant", _SCALE, _scaled(_constant), "the loss scale is {scale:.4g} on every row", "the loss scale moves"),
     Detector("overflow", _SCALE, _scaled(_overflow), "{count} {count:overflow|overflows}, first at step {start}", "no overflow", live=True),
     Detector("overflow-often", _SCALE, _scaled(_late), "{share:.0%} of the steps after start-up overflow", "overflows after start-up are rare", thresholds=(_OVERFLOW_RATE,), live=True),

@@ -7,6 +7,7 @@ import pytest
 from support.runs import alarms, cosine, event, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+import sismo
 from sismo.signals.detectors import precision
 from sismo.signals.types import State
 
@@ -19,6 +20,9 @@ NO_SCALE = run(loss=CALM)
 FLAT, HUGE = level(400, 3.0, 0.02), level(400, 5e4, 5e3)
 SEARCH = 65536.0 / 2.0 ** np.minimum(np.arange(400), 4)
 ALL_SKIPPED = [event(step, "overflow", scale_before=2.0 ** (16 - step), scale_after=2.0 ** (15 - step)) for step in range(40)]
+ROWS = np.arange(100, 700, 100)
+SMOOTH, SHRINKS = np.linspace(9.0, 7.0, 6), 0.25 / 2.0 ** np.arange(6)
+SELDOM = [event(step, "overflow", scale_before=25.0 / step, scale_after=12.5 / step) for step in range(150, 600, 100)]
 
 TRIOS = {
     "grad-norm-nonfinite": Trio(run(norm=with_at(NORM, 9, INF)), run(norm=NORM), NO_SCALE),
@@ -27,6 +31,11 @@ TRIOS = {
     ),
     "loss-scale-collapsed": Trio(run(scale=COLLAPSE), run(scale=SEARCH), NO_SCALE),
     "loss-scale-under-one": Trio(run(scale=COLLAPSE), run(scale=DOUBLES), NO_SCALE),
+    "steps-go-on-under-overflow": Trio(
+        run(loss=(ROWS, SMOOTH), scale=(ROWS, SHRINKS), events=SELDOM),
+        run(loss=(ROWS, SMOOTH[::-1]), scale=(ROWS, SHRINKS), events=SELDOM),
+        run(scale=(ROWS, SHRINKS), events=SELDOM),
+    ),
     "loss-scale-constant": Trio(run(scale=STEADY), run(scale=DOUBLES), NO_SCALE),
     "overflow": Trio(run(loss=CALM, events=[event(3, "overflow")]), run(scale=DOUBLES), NO_SCALE),
     "overflow-often": Trio(
@@ -52,6 +61,21 @@ TRIOS = {
     ),
     "loss-leaps-for-one-row": Trio(run(loss=with_at(CALM, 90, 1e5)), run(loss=with_at(CALM, 90, 50.0)), run(loss=[2.0])),
 }
+
+
+def test_a_scale_that_shrinks_while_steps_are_applied_is_a_collapse_with_doubt() -> None:
+    go_on, every = run(loss=(ROWS, SMOOTH), scale=(ROWS, SHRINKS), events=SELDOM), [event(step, "overflow") for step in range(100, 600)]
+    (first, *_) = sismo.diagnose(go_on).causes
+    assert first.id == "loss-scale-collapse"
+    assert first.confidence < 0.6
+    stuck = sismo.diagnose(run(loss=(ROWS, np.full(6, 9.0)), scale=(ROWS, SHRINKS), events=every)).causes[0]
+    assert stuck.id == "loss-scale-collapse"
+    assert stuck.confidence > 0.75
+
+
+@pytest.mark.parametrize("loss", [np.array([9.0, 8.9, 8.95, 8.9, 8.85, 8.8]), np.linspace(9.0, 8.8, 6)])
+def test_a_loss_that_hardly_falls_does_not_say_that_steps_are_applied(loss: np.ndarray) -> None:
+    assert state(run(loss=(ROWS, loss), scale=(ROWS, SHRINKS), events=SELDOM), "steps-go-on-under-overflow") is State.ABSENT
 
 
 def test_every_signal_of_the_file_is_tried() -> None:
