@@ -35,7 +35,7 @@ CAUSES = (
     Cause(
         id="target-in-input",
         family="leaks",
-        severity=_B,
+        severity=_W,
         title="The answer is visible in the input",
         statement="The loss falls to almost 0 because the target can be read off the input.",
         first_action="Look at one example as the model gets it: inputs, targets, shift between them.",
@@ -47,6 +47,7 @@ CAUSES = (
         base=0.42,
         supports=(Weight("labels-are-the-inputs", 0.45), Weight("targets-are-the-inputs", 0.15), Weight("loss-collapses", 0.2), Weight("train-and-val-near-zero", 0.05)),
         against=(Weight("many-epochs", 0.2),),
+        raised_by=(("train-and-val-vanish", _B), ("language-loss-near-zero", _B), ("loss-collapses", _B), ("labels-are-the-inputs", _B)),
         vetoes=("loss-exactly-zero", "reinforcement", "val-rises-after-minimum", "loss-freezes"),
         denials=(Weight("labels-are-the-inputs", 0.15), Weight("future-moves-the-past", 0.05)),
         explains=("memorising", "train-val-overlap"),
