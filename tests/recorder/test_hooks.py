@@ -206,6 +206,27 @@ def test_a_script_is_recorded_without_what_needs_hooks(tmp_path: Path) -> None:
     recorded_and_not(make, lambda model, optimizer, step: steps(model, optimizer, step, call=model), tmp_path)
 
 
+@_SCRIPTS
+def test_a_recorded_model_can_be_made_a_script_and_keeps_the_hooks_of_others(tmp_path: Path) -> None:
+    def loop(model: nn.Module, optimizer: torch.optim.Optimizer, step: Callable[[Tensor], None]) -> list[Tensor]:
+        calls: list[int] = []
+        found: list[Tensor] = []
+        for tokens in batches(4):
+            found.append(torch.jit.script(model)(tokens).detach())
+            handle = model.register_forward_hook(lambda *given: calls.append(1))
+            loss = model(tokens).square().mean()
+            handle.remove()
+            loss.backward()
+            optimizer.step()
+            step(loss)
+        assert len(calls) == 4
+        return [one.sum().item() for one in found]  # type: ignore[misc]
+
+    recorded_and_not(lambda: nn.Sequential(nn.Embedding(100, 8), nn.Linear(8, 4)), loop, tmp_path)
+    assert read_run(tmp_path).series["batch/length"].steps.tolist() == [0, 1, 2, 3]
+    assert read_run(tmp_path).series["act_mean_abs/1"].steps.tolist() == [0, 1, 2, 3]
+
+
 def test_a_model_that_trains_in_evaluation_mode_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     model, optimizer = build()
     model.eval()

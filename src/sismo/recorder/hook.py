@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -30,6 +30,21 @@ class Hook:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (contextlib.nullcontext(), "__exit__")
+
+
+@contextlib.contextmanager
+def taken_off(model: nn.Module) -> Iterator[None]:
+    """Hangs no hook of sismo on a model and its parts, for those who would make code of it."""
+    kept = [(hooks, dict(hooks)) for part in model.modules() for hooks in (part._forward_pre_hooks, part._forward_hooks)]
+    for hooks, all_of_them in kept:
+        for key in [key for key, hook in all_of_them.items() if isinstance(hook, Hook)]:
+            del hooks[key]
+    try:
+        yield
+    finally:
+        for hooks, all_of_them in kept:
+            hooks.clear()
+            hooks.update(all_of_them)
 
 
 def elsewhere() -> bool:

@@ -19,7 +19,7 @@ from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
 from sismo.recorder.events import Moment
-from sismo.recorder.hook import Hook, elsewhere
+from sismo.recorder.hook import Hook, elsewhere, taken_off
 from sismo.recorder.scene import Scene, Weight
 from sismo.recorder.shield import Shield, log
 
@@ -61,6 +61,8 @@ class Hooks:
                 if name in vars(kind):
                     self._patch(kind, name, make)
         self._patch(torch.autograd, "backward", self._backward)
+        # Not ``script`` itself, which looks at who calls it.
+        self._patch(torch.jit._recursive, "create_script_module", self._script)  # pyright: ignore[reportAttributeAccessIssue]
         self._patch(clip_grad, "_get_total_norm", self._total_norm)
         self._patch(clip_grad, "_clip_grads_with_norm_", self._norm_clip)
         self._patch(clip_grad, "_group_tensors_by_device_and_dtype", self._value_clip)
@@ -246,6 +248,13 @@ class Hooks:
                 self._in_backward = False
 
         return backward
+
+    def _script(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def create(module: nn.Module, *arguments: Any, **options: Any) -> Any:
+            with taken_off(module):
+                return original(module, *arguments, **options)
+
+        return create
 
     def _scaler_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scaler: Any, optimizer: Any, *arguments: Any, **options: Any) -> Any:
