@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from sismo.signals.types import Detector, Observation, absent, present, unknown
+from sismo.records.channels import LOSS_TRAIN
+from sismo.signals.kind import fine_tuned
+from sismo.signals.levels import end_level, level
+from sismo.signals.types import Detector, Observation, State, absent, present, unknown
 from sismo.signals.view import View
 
 _RECORD = "record the run with sismo.Recorder"
 _STEPS = 20
+_LEFT = 0.97
+"""Share of its start under which a loss has learnt something."""
 
 
 def _listed(name: str) -> Callable[[View], Observation]:
@@ -39,6 +44,16 @@ def _never_stepped(view: View) -> Observation:
     return present(0, group=idle[0], count=count) if idle else absent("lr")
 
 
+def _stuck(view: View) -> Observation:
+    """Some weights are frozen, of a model of which most is trained, and the loss does not leave its start: an adapter is another matter."""
+    frozen, loss = _listed("frozen")(view), view.finite(LOSS_TRAIN)
+    if frozen.state is not State.PRESENT or fine_tuned(view):
+        return frozen if frozen.state is State.UNKNOWN else absent()
+    if loss is None or len(loss) < _STEPS:
+        return unknown("more rows of loss/train", rows=len(loss) if loss is not None else 0)
+    return frozen if end_level(loss) > _LEFT * level(loss.values[:5]) else absent()
+
+
 def _full_precision(view: View) -> Observation:
     """Whether the weights themselves are fp32, whatever the model computes in."""
     dtype = view.fact("weights_dtype") or ("fp32" if view.header.dtype == "fp32" else None)
@@ -51,5 +66,6 @@ DETECTORS = (
     Detector("weights-unheld", ("header",), _listed("unheld"), "no optimizer that the recorder was given holds {first} ({count} {count:parameter that asks|parameters that ask} for a gradient)", "the optimizers hold every parameter that asks for a gradient", _RECORD),
     Detector("weights-frozen", ("header",), _listed("frozen"), "{first} does not ask for a gradient ({count} such {count:parameter|parameters})", "every parameter asks for a gradient", _RECORD),
     Detector("group-never-stepped", ("header", "lr"), _never_stepped, "the optimizer that holds group {group} ({count} weights) takes no step while another does", "every optimizer takes steps", _RECORD),
+    Detector("stuck-with-frozen-weights", ("header", LOSS_TRAIN), _stuck, "{first} does not ask for a gradient ({count} such {count:parameter|parameters}), and the loss does not leave its start", "nothing is frozen, most of the model is, or the loss falls", _RECORD),
     Detector("weights-fp32", ("header.dtype",), _full_precision, "the weights are {dtype}", "the weights are {dtype}, not fp32", _RECORD),
 )  # fmt: skip
