@@ -16,6 +16,8 @@ from torch.nn import functional
 
 from sismo.recorder import Recorder
 from sismo.recorder.panels import activations, attention, batch, spectral, units
+from sismo.recorder.scene import scene
+from sismo.recorder.shield import Shield
 from sismo.records.reader import read_run
 from sismo.records.types import Run
 
@@ -382,6 +384,28 @@ def test_attention_that_cannot_be_seen_is_said(tmp_path: Path, caplog: pytest.Lo
     assert caplog.text.count("heads are not recorded") == (named and not seen)
     found = {name for name in read_run(tmp_path).series if name.startswith("act_mean_abs")}
     assert ({"act_mean_abs/0.attn", "act_mean_abs/0.down", "act_mean_abs/1.down"} <= found) is named
+
+
+def test_attention_is_missed_only_when_every_layer_was_tried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attn = nn.Sequential(nn.Linear(8, 8), nn.Softmax(-1))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.attn(x)
+
+    model = nn.Sequential(Layer(), Layer())
+    seen = scene(model, torch.optim.SGD(model.parameters(), 0.1), Shield(lambda error: None))
+    panel = attention.AttentionPanel(seen)
+    for part, said in (("0.attn", False), ("0.attn", False), ("1.attn", True), ("1.attn", True)):
+        panel.arm([part])
+        for taps in seen.taps:
+            taps.hang()
+        model(torch.randn(2, 8))
+        panel.on_step(None, None)
+        assert ("heads are not recorded" in caplog.text) is said
+    assert caplog.text.count("heads are not recorded") == 1
 
 
 def test_attention_of_a_transformer_encoder(tmp_path: Path) -> None:

@@ -302,7 +302,7 @@ class Recorder:
             self._said_idle = True
             log.warning(
                 "the optimizer took no step in %d calls of rec.step: call it once per optimizer step (not per micro-batch), and make a new "
-                "Recorder where the optimizer is made anew",
+                "Recorder where the optimizer is made anew; of an optimizer whose step is compiled nothing is seen",
                 _IDLE,
             )
 

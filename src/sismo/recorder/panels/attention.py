@@ -45,6 +45,8 @@ class AttentionPanel(Panel):
         found = () if scene.compiled else anatomy.attentions(scene.blocks)
         self._layers = {layer.name: layer.module for layer in found}
         self._missed = any(map(anatomy.is_attention, found))
+        self._armed: Collection[str] = ()
+        self._tried: set[str] = set()
         self._taps = Taps(scene.shield, scene.taps)
 
     def jobs(self) -> Sequence[Job]:
@@ -52,6 +54,7 @@ class AttentionPanel(Panel):
 
     def arm(self, parts: Collection[str]) -> None:
         self._taps.clear()
+        self._armed = parts
         for part in parts:
             listener = _Listener(partial(self._measure, part))
             self._taps.around(self._layers[part], listener.start, listener.stop)
@@ -59,6 +62,8 @@ class AttentionPanel(Panel):
     def on_step(self, loss: object, more: object) -> None:
         """Says so when no layer's attention was worked out in a way that can be seen."""
         if self._missed and self._taps.used:
+            self._tried.update(self._armed)
+        if self._missed and len(self._tried) == len(self._layers):
             self._missed = False
             log.warning(
                 "no attention went through scaled_dot_product_attention: heads are not recorded. They are with attn_implementation="
