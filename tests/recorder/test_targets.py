@@ -131,3 +131,27 @@ def test_compiled_losses_are_not_broken(tmp_path: Path) -> None:
 
     assert seen(recorded(tmp_path, loss))["spread"] == 2.0
     assert given == pytest.approx([expected] * 6)
+
+
+class Scored(nn.Module):
+    """A model that works its own loss out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor, labels: Tensor) -> Tensor:
+        scores = self.scores(x)
+        return functional.cross_entropy(scores, labels) + functional.binary_cross_entropy_with_logits(scores, torch.zeros_like(scores))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
+def test_a_criterion_can_be_made_a_script_while_it_is_watched(tmp_path: Path) -> None:
+    model = Scored()
+    with Recorder(model, torch.optim.SGD(model.parameters(), 0.1), tmp_path) as recorder:
+        loss = model(X, LABELS)
+        loss.backward()
+        recorder.step(loss)
+        scripted = torch.jit.script(model)
+        assert float(scripted(X, LABELS).detach()) == pytest.approx(float(loss.detach()))
+    assert float(torch.jit.script(Scored())(X, LABELS).detach()) > 0

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.jit import _builtins
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
@@ -175,6 +176,15 @@ class Hooks:
                 self._look(note, arguments, options)
             return original(*arguments, **options)
 
+        # Who makes a script of a model takes it for what it stands in for.
+        table = _builtins._get_builtin_table()
+        if (operation := table.get(id(original))) is not None:
+            table[id(criterion)] = operation
+
+            def undo() -> None:
+                table.pop(id(criterion), None)
+
+            self._undo.append(undo)
         return criterion
 
     def _before(self, optimizer: Optimizer, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
