@@ -13,7 +13,7 @@ import pytest
 import torch
 from recorder.loops import batches, build, digest, loss_of, train
 from torch import Tensor, nn
-from torch.nn.utils import parametrizations
+from torch.nn.utils import clip_grad, parametrizations
 
 from sismo.recorder import Recorder, clock
 from sismo.recorder.taps import floating
@@ -299,6 +299,7 @@ def test_results_of_any_kind_are_read_as_they_lie() -> None:
 
 
 def test_a_recorder_that_was_closed_before_a_later_one_does_nothing_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    was = (torch.autograd.backward, clip_grad._get_total_norm, torch._C._nn.cross_entropy_loss)
     one, other = build(), build()
     recorders = [Recorder(*parts, tmp_path / name) for parts, name in ((one, "a"), (other, "b"))]
     for parts, recorder in zip((one, other), recorders, strict=True):
@@ -310,3 +311,4 @@ def test_a_recorder_that_was_closed_before_a_later_one_does_nothing_any_more(tmp
     for parts in (one, other):
         train(*parts, 2, lambda loss: None)
     assert not looks
+    assert (torch.autograd.backward, clip_grad._get_total_norm, torch._C._nn.cross_entropy_loss) == was

@@ -155,3 +155,12 @@ def test_a_criterion_can_be_made_a_script_while_it_is_watched(tmp_path: Path) ->
         scripted = torch.jit.script(model)
         assert float(scripted(X, LABELS).detach()) == pytest.approx(float(loss.detach()))
     assert float(torch.jit.script(Scored())(X, LABELS).detach()) > 0
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
+def test_recorders_that_are_closed_in_any_order_leave_criteria_that_can_be_made_scripts(tmp_path: Path) -> None:
+    models = [Scored(), Scored()]
+    recorders = [Recorder(model, torch.optim.SGD(model.parameters(), 0.1), tmp_path / str(at)) for at, model in enumerate(models)]
+    for recorder in recorders:
+        recorder.close()
+    assert float(torch.jit.script(Scored())(X, LABELS).detach()) > 0

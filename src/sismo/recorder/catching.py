@@ -11,13 +11,14 @@ from sismo.recorder.shield import Shield, log
 
 Tell = Callable[..., None]
 Caught = Callable[..., Any]
+_STANDS_FOR = "_sismo_stands_for"
 
 
 class Catcher:
     """Stands in for functions, and tells of moments. ``tell(moment, ...)`` is called inside the shield.
 
     Attributes:
-        on: False once everything was put back; what another recorder has wrapped meanwhile stays, and does nothing any more.
+        on: False once everything was put back; what somebody has wrapped meanwhile stays as long as that does, and does nothing any more.
     """
 
     def __init__(self, shield: Shield, tell: Tell) -> None:
@@ -37,12 +38,13 @@ class Catcher:
             return
         original = getattr(holder, name)
         mine = make(original)
+        vars(mine)[_STANDS_FOR] = (self, original)
         setattr(holder, name, mine)
 
         def undo() -> None:
             # Somebody may have wrapped ours meanwhile; taking theirs away would be worse than leaving a wrapper that does nothing.
             if getattr(holder, name) is mine:
-                setattr(holder, name, original)
+                setattr(holder, name, _in_force(original))
 
         self.later(undo)
 
@@ -67,3 +69,10 @@ class Catcher:
         if self.listens:
             with self.shield():
                 note(*arguments, **options)
+
+
+def _in_force(function: Caught) -> Caught:
+    """A function, or what stands behind it where it belongs to a recorder that was closed before the one that wrapped it."""
+    while (known := getattr(function, _STANDS_FOR, None)) is not None and not known[0].on:
+        function = known[1]
+    return function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -39,5 +40,6 @@ def _stand_in(catcher: Catcher, name: str, original: Callable[..., Any]) -> Call
     table = _builtins._get_builtin_table()
     if (operation := table.get(id(original))) is not None:
         table[id(criterion)] = operation
-        catcher.later(functools.partial(table.pop, id(criterion), None))
+        # Another recorder may have wrapped it, so that it outlives this one.
+        weakref.finalize(criterion, table.pop, id(criterion), None)
     return criterion
