@@ -26,6 +26,8 @@ from sismo.signals.schedule import Schedule
 from sismo.signals.spikes import Spike, SpikeRule, SpikeTracker
 from sismo.signals.trend import Trend, recent_trend
 
+_LOOKS = 3
+"""Looks at the targets that tell what they are like all along."""
 _WORD = re.compile(r"[a-z]+")
 _LEAST_RECOVER_ROWS = 10
 """Rows that a spike is given to come back, however sparse the log: fewer could not tell a recovery from noise."""
@@ -149,12 +151,22 @@ class View:
 
     @property
     def objective(self) -> str | None:
-        """``rl`` or ``gan`` where the keys of a log, or the terms that a recorder was given, show such an objective."""
+        """``rl`` or ``gan`` where the keys of a log, or the terms that a recorder was given, show such an objective.
+
+        ``contrast`` where the targets that it saw do: of many similarities always the first, for which no layer has as many outputs. The
+        others come out of a queue, which is random at first and gets hard.
+        """
         if self._header.objective is not None or self._header.source != RECORDED:
             return self._header.objective
-        return objective(
+        shown = objective(
             [frozenset({*_WORD.findall(series.channel.partition("/")[2].lower()), "loss"}) for series in self.family("loss_term")]
         )
+        return shown or ("contrast" if self._is_a_contrast() else None)
+
+    def _is_a_contrast(self) -> bool:
+        levels = self.finite("target/level")
+        first = levels is not None and len(levels) >= _LOOKS and not levels.values.any()
+        return first and self.rows("target/classes") >= _LOOKS and not self.rows("target/spread")
 
     @property
     def events(self) -> tuple[Event, ...]:

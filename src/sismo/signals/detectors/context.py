@@ -55,10 +55,10 @@ def _gan(view: View) -> Observation:
 
 
 def _by_design(view: View) -> Observation:
-    """A loss that may rise, be negative or sit at zero: reinforcement and adversarial objectives, or a loss below zero."""
+    """A loss that may rise, be negative or sit at zero: reinforcement, two networks, a contrast with a queue, or a loss below zero."""
     if _explodes(view):
         return absent(LOSS_TRAIN)
-    if view.objective in ("rl", "gan"):
+    if view.objective in ("rl", "gan", "contrast"):
         return present(why=view.objective)
     loss = view.finite(LOSS_TRAIN)
     if loss is None or not len(loss):

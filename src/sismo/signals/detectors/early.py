@@ -45,6 +45,8 @@ def _norm_spikes_early(view: View) -> Observation:
     top = int(np.argmax(first))
     later = norm.values[rows : 8 * rows]
     steady = level(later)
+    if view.objective == "contrast":  # whose queue gets hard in these steps
+        return absent(GRAD_NORM_PRE)
     rises = top >= 1 and float(first[top]) >= max(1.5 * float(first[0]), 2.5 * level(first))  # the norm of a fresh model comes down anyhow
     ratio = float(first[top]) / steady if steady > 0 else 0.0
     usual = float(later.max()) / steady if steady > 0 else 0.0
@@ -67,7 +69,7 @@ def _loss_v_early(view: View) -> Observation:
     if len(loss) < 30 or int(loss.steps[0]) > 2 * loss.interval:
         return unknown("the first rows of the loss")
     rows = int(np.searchsorted(loss.steps, int(loss.steps[0]) + _FIRST_STEPS))
-    if rows < 8:
+    if rows < 8 or view.objective is not None:  # such a loss climbs for other reasons
         return absent(LOSS_TRAIN)
     climb, top = _climb(loss.values[:rows])
     starts = range(rows, min(len(loss) - rows, 12 * rows), rows) or [top + 3]  # a log of no such stretch is held against its own rest
@@ -133,7 +135,7 @@ def _never_healed(view: View) -> Observation:
 def _stands(view: View) -> bool:
     """Whether the loss ends where it began, though there was time; not where its noise lets no single row say where that was."""
     loss = view.finite(LOSS_TRAIN)
-    if loss is None or not len(loss) or int(loss.steps[-1]) - int(loss.steps[0]) < _LONG:
+    if loss is None or not len(loss) or int(loss.steps[-1]) - int(loss.steps[0]) < _LONG or view.objective is not None:
         return False
     first = float(loss.values[0])
     return first > 0 and noise(loss.values[-_LONG:]) < _STEADY * first and end_level(loss) > _LEARNT * first

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.runs import falling, level, look, run, with_at
 from support.trios import Trio, check, check_all, each
 
 from sismo.judge import judge
+from sismo.records.types import RECORDED, Run
 from sismo.signals.detectors import early
 from sismo.signals.types import State
 
@@ -53,3 +56,23 @@ def test_a_norm_that_only_comes_down_with_a_loss_without_noise_was_not_thrown() 
     norm[4:25] *= 0.4
     assert look(run(loss=loss, norm=norm), "norm-spikes-early").state is State.ABSENT
     assert look(run(loss=with_at(loss, 3, 1.1), norm=norm), "norm-spikes-early").state is State.PRESENT
+
+
+def of_65(label: float, spread: float | None) -> Run:
+    """A loss of 65 classes that leaps in its first rows, as the norm does, and settles over its start; and what its targets are."""
+    steps, looks = np.arange(400), np.arange(0, 400, 40)
+    loss = np.where(steps < 2, 0.95, 1.4 + 0.5 * np.exp(-steps / 15)) + 0.03 * np.sin(steps * 1.7)
+    norm = np.where(steps < 1, 0.2, 0.2 + 2.6 * np.exp(-steps / 4)) * (1 + 0.05 * np.sin(steps * 2.3))
+    seen = {"target/level": (looks, np.full(10, label)), "target/classes": (looks, np.full(10, 65.0))}
+    if spread is not None:
+        seen["target/spread"] = (looks, np.full(10, spread))
+    made = run(loss=loss, norm=norm, lr=np.full(400, 0.1), more=seen)  # type: ignore[arg-type]
+    return replace(made, header=made.header._replace(source=RECORDED))
+
+
+def test_a_contrast_with_a_queue_that_gets_hard_is_healthy_and_labels_that_vary_are_no_contrast() -> None:
+    queue = judge(of_65(0.0, None))
+    assert queue.healthy is True
+    assert "by-design" in {finding.cause.id for finding in queue.findings}
+    for label, spread in ((31.0, 64.0), (31.0, None), (0.0, 0.0)):
+        assert judge(of_65(label, spread)).healthy is not True
