@@ -25,6 +25,8 @@ _LEARNT = 0.8
 """Share of its first level that the loss ends at, over which hardly anything was learnt."""
 _STEADY = 0.1
 """Noise of the last rows over the first one, under which that one row tells the level that it is drawn from."""
+_OVER = 3
+"""So many times its noise over the first row a loss has to end that was never as low again."""
 
 
 def _norm_spikes_early(view: View) -> Observation:
@@ -120,25 +122,28 @@ def _healed(view: View) -> Observation:
     thrown = _early(view)
     if thrown.state is not State.PRESENT:
         return thrown
-    return absent(LOSS_TRAIN) if _stands(view) else thrown._replace(channel=LOSS_TRAIN)
+    return absent(LOSS_TRAIN) if _learns_nothing(view) else thrown._replace(channel=LOSS_TRAIN)
 
 
 def _never_healed(view: View) -> Observation:
     thrown = _early(view)
-    if thrown.state is not State.PRESENT or not _stands(view):
+    if thrown.state is not State.PRESENT or not _learns_nothing(view):
         return thrown if thrown.state is State.UNKNOWN else absent(LOSS_TRAIN)
     loss = view.finite(LOSS_TRAIN)
     assert loss is not None
-    return present(thrown.start, int(loss.steps[-1]), channel=LOSS_TRAIN, first=float(loss.values[0]), last=end_level(loss))
+    first, last, rough = float(loss.values[0]), end_level(loss), noise(loss.values[-_LONG:])
+    # Its noise may let no single row say where the loss began; but not that it began far under all of them.
+    if first <= 0 or not (rough < _STEADY * first or last > first + _OVER * rough):
+        return absent(LOSS_TRAIN)
+    return present(thrown.start, int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last)
 
 
-def _stands(view: View) -> bool:
-    """Whether the loss ends where it began, though there was time; not where its noise lets no single row say where that was."""
+def _learns_nothing(view: View) -> bool:
+    """Whether the loss does not end well under where it began, though there was time."""
     loss = view.finite(LOSS_TRAIN)
     if loss is None or not len(loss) or int(loss.steps[-1]) - int(loss.steps[0]) < _LONG or view.objective is not None:
         return False
-    first = float(loss.values[0])
-    return first > 0 and noise(loss.values[-_LONG:]) < _STEADY * first and end_level(loss) > _LEARNT * first
+    return end_level(loss) > _LEARNT * float(loss.values[0])
 
 
 DETECTORS = (

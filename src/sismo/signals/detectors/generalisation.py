@@ -211,6 +211,8 @@ def _train_over_val(view: View) -> Observation:
         return absent(LOSS_VAL)
     steady = float(ratios.max()) < 2.5 * float(ratios.min())
     ratio = level(ratios)
+    if _starts_under_any_guess(view, ratio):
+        return absent(LOSS_VAL)
     return present(pairs[0][0], pairs[-1][0], channel=LOSS_TRAIN, ratio=ratio, count=len(ratios)) if steady else absent(LOSS_VAL)
 
 
@@ -218,6 +220,19 @@ def _starts_at_guess(view: View) -> bool:
     """Whether the first training loss is no more than the uniform guess: what is a multiple later was none then, as smoothed labels are."""
     loss, count = view.finite(LOSS_TRAIN), classes(view)
     return loss is not None and len(loss) > 0 and count is not None and float(loss.values[0]) < _GUESS * math.log(count)
+
+
+def _starts_under_any_guess(view: View, ratio: float) -> bool:
+    """Whether a loss that is learnt from its start on would have begun, without the factor, under the guess between two classes.
+
+    What stays over the validation loss by smoothed labels or mixed images seems to be a multiple of it once both stand still. Where the
+    number of classes is known, the guess itself tells.
+    """
+    loss = view.finite(LOSS_TRAIN)
+    if loss is None or not len(loss) or int(loss.steps[0]) > 2 * loss.interval or classes(view) is not None:
+        return False
+    first = float(loss.values[0])
+    return end_level(loss) < 0.5 * first < 0.5 * ratio * math.log(2)
 
 
 def _factor_is_accumulation(view: View) -> Observation:

@@ -8,7 +8,7 @@ from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.numeric import distinct
 from sismo.records.types import Series
 from sismo.signals.few import sees_few_batches
-from sismo.signals.levels import level
+from sismo.signals.levels import level, noise
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -20,6 +20,8 @@ _NEARLY = 0.99
 """Share of the batches that are known and different where none is served again."""
 _EVALUATIONS = 4
 """Evaluations from which a rise of the validation loss shows."""
+_CLEAR = 5
+"""Times the noise of the parts before it that the fall has to be."""
 _LEVEL, _FALL, _RISE = 0.1, 0.5, 1.1
 """Fall in as many parts before that still counts as level; share of the level that is left after; rise of the validation loss meanwhile."""
 
@@ -42,7 +44,8 @@ def _by_heart(view: View) -> Observation:
     parts = np.array([level(loss.values[part]) for part in rows])
     for at in range(2 * _SPAN, _PARTS - _SPAN):
         earlier, usual = level(parts[at - 2 * _SPAN : at - _SPAN]), level(parts[at - _SPAN : at])
-        if usual > (1 - _LEVEL) * earlier and parts[at + _SPAN] < _FALL * usual:
+        clear = usual - parts[at + _SPAN] > _CLEAR * noise(parts[:at])
+        if clear and usual > (1 - _LEVEL) * earlier and parts[at + _SPAN] < _FALL * usual:
             at += int(np.argmax(parts[at:] < (1 - _LEVEL) * usual))
             before, start, end = (int(loss.steps[rows[min(_PARTS - 1, part)][0]]) for part in (at - 1, at, at + 2 * _SPAN))
             again = _validation_rises(val, start, end) and not _epoch_ends(view, before, start)

@@ -34,11 +34,11 @@ CAUSES = (
         statement="The LR is 0 on every row: nothing can move.",
         first_action="Look at how the scheduler is built (total steps, warmup steps) and when it is stepped; print the LR of the optimizer's groups.",
         confirm="optimizer.param_groups[0]['lr'] is 0 after the first step.",
-        counter="An LR that is rounded to 0 in print, or a scaler that skips the first steps.",
+        counter="An LR that is rounded to 0 in print, or not that of the optimizer (then the loss moves all the same); a scaler that skips the first steps.",
         source="preflight 2",
         needs=("lr-all-zero",),
         base=0.85,
-        vetoes=("overflow-at-every-step", "overflow-only-startup", "note-placeholder-values", "loss-falls"),
+        vetoes=("overflow-at-every-step", "overflow-only-startup", "note-placeholder-values", "loss-falls", "loss-runup"),
         explains=("no-learning", "plateau"),
     ),
     Cause(

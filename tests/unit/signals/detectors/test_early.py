@@ -76,3 +76,20 @@ def test_a_contrast_with_a_queue_that_gets_hard_is_healthy_and_labels_that_vary_
     assert "by-design" in {finding.cause.id for finding in queue.findings}
     for label, spread in ((31.0, 64.0), (31.0, None), (0.0, 0.0)):
         assert judge(of_65(label, spread)).healthy is not True
+
+
+def test_a_loss_that_ends_far_over_its_start_has_not_got_over_it_however_rough_it_is() -> None:
+    rng = np.random.default_rng(0)
+    loss = np.concatenate([[2.5, 5.0, 15.0, 20.0], 6.5 + 1.2 * rng.standard_normal(396)])
+    norm = with_at(level(400, 1.4, 0.3), 3, 42.0, 30.0, 20.0)
+    made = run(loss=loss, norm=norm, lr=np.full(400, 1.0))
+    assert look(made, "early-throw-never-healed").state is State.PRESENT
+    assert look(made, "early-throw-healed").state is not State.PRESENT
+    assert judge(made).findings[0].cause.id == "lr-too-high"
+
+
+def test_where_noise_hides_the_start_neither_is_said() -> None:
+    rng = np.random.default_rng(0)
+    loss = 2.0 + 0.5 * rng.standard_normal(400)
+    made = run(loss=with_at(loss, 0, 2.0), norm=with_at(level(400, 1.4, 0.3), 3, 42.0, 30.0, 20.0), lr=np.full(400, 1.0))
+    assert {look(made, f"early-throw-{end}").state for end in ("healed", "never-healed")} == {State.ABSENT}

@@ -161,6 +161,14 @@ def test_smoothed_labels_keep_the_training_loss_up_and_are_no_sum() -> None:
     smoothed = 0.35 + 1.05 * np.exp(-np.arange(400) / 15)
     val = (np.arange(49, 400, 50), np.geomspace(0.12, 0.09, 8))
     counted = {"target/classes": (np.arange(0, 400, 50), np.full(8, 4.0))}
-    assert "accumulation-not-averaged" in names(run(loss=smoothed, val=val))
+    assert "accumulation-not-averaged" not in names(run(loss=smoothed, val=val))
     assert "accumulation-not-averaged" not in names(run(loss=smoothed, val=val, more=counted))
     assert "accumulation-not-averaged" in names(run(loss=8 * smoothed, val=val, more=counted))
+
+
+def test_a_sum_that_is_learnt_from_a_guess_on_is_a_multiple_whether_or_not_it_falls_far() -> None:
+    fall = np.exp(-np.arange(400) / 15)
+    for start, end in ((2.3, 0.4), (2.1, 1.9), (0.5, 0.45)):
+        train = 4 * (end + (start - end) * fall)
+        val = (np.arange(49, 400, 50), np.geomspace(1.1 * end, end, 8))
+        assert "accumulation-not-averaged" in names(run(loss=train, val=val))

@@ -80,3 +80,14 @@ def test_batches_that_are_all_different_are_not_served_again() -> None:
     assert state(run(loss=BY_HEART, val=(EVALS, RISES), more=again), "learns-by-heart-at-once") is State.PRESENT
     some = {"batch/fingerprint": (STEP[:100], 1e12 + STEP[:100].astype(np.float64))}
     assert state(run(loss=BY_HEART, val=(EVALS, RISES), more=some), "learns-by-heart-at-once") is State.PRESENT
+
+
+def test_a_rough_loss_that_happens_to_halve_is_no_fault_of_the_loader() -> None:
+    """Few rows of a heavy-tailed loss in a part, beside a validation loss that goes up and down."""
+    false = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        loss = (0.1 + 0.9 * np.exp(-np.arange(450) / 60.0)) * rng.lognormal(0.0, 0.8, 450)
+        val = (np.arange(49, 450, 50), np.array([0.39, 0.16, 0.17, 0.11, 0.13, 0.098, 0.092, 0.103, 0.108]))
+        false += state(run(loss=loss, val=val), "learns-by-heart-at-once") is State.PRESENT
+    assert false == 0

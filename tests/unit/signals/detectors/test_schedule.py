@@ -198,3 +198,8 @@ def test_counted_rows_out_of_the_middle_of_an_epoch_are_no_start(first: float, a
 def test_a_rate_that_moves_nothing_needs_no_warmup() -> None:
     assert "missing-warmup" not in names(run(loss=falling(30), lr=np.linspace(2.3e-7, 1.8e-7, 30)))
     assert "missing-warmup" in names(run(loss=falling(30), lr=np.linspace(2.3e-4, 1.8e-4, 30)))
+
+
+def test_a_loss_that_explodes_under_a_logged_rate_of_0_was_trained_with_another() -> None:
+    loss = np.concatenate([[1.46], 23.0 * 40.0 ** np.arange(20), np.full(100, np.nan)])
+    assert names(run(loss=loss, lr=np.zeros(121)))[0] == "exploding-gradients"
