@@ -114,7 +114,9 @@ def _judge(cause: Cause, observations: Mapping[str, Observation]) -> Finding | N
     denied = [weight for weight in cause.denials if observations[weight.signal].denies]
     speaking = [weight for weight in cause.against if observations[weight.signal].state is State.PRESENT]
     hurting = [*denied, *(weight for weight in speaking if not proved or observations[weight.signal].by_probe)]
-    core = [*proved, *needed, *alternatives]
+    # In the order in which the cause names them: what is seen first of it comes first, whether or not it proves it.
+    apart = [one for one in proved if one.signal not in (*cause.needs, *cause.needs_any)]
+    core = [*apart, *needed, *alternatives]
     # What is needed is as clear as its dimmest part; one more way to see it makes nothing less sure.
     either = max((observation.strength for observation in (*proved, *alternatives)), default=1.0)
     clarity = min(either, *(observation.strength for observation in needed if not proved), 1.0)

@@ -19,6 +19,7 @@ CAUSES = (
         counter="A higher LR that explains the turn; accumulation that is meant.",
         source="measured: the norm climbs from the first steps; aihwkit#446",
         needs_any=("norm-piles-up", "loss-turns-and-climbs", "gradients-carried-over", "gradients-pile-up"),
+        proofs=("gradients-pile-up",),
         base=0.42,
         supports=(Weight("gradients-pile-up", 0.45), Weight("gradients-carried-over", 0.45), Weight("norm-piles-up", 0.2), Weight("loss-turns-and-climbs", 0.15), Weight("lr-constant", 0.05)),
         against=(Weight("lr-rises-late", 0.2), Weight("lr-jumps-up", 0.2), Weight("loss-may-rise-by-design", 0.45)),
