@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 
 from sismo.records.types import Series
+from sismo.signals.begun import USUAL_LEAST, embeddings
 from sismo.signals.levels import finite, level
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -22,19 +23,15 @@ _RATE = Threshold("rate-over-weights", 2.0, 2.0, "×", "measured: 2.2 to 20 at 1
 _BLOWN_UP = Threshold("weights-blown-up", 10, 10, "×", "measured: 10 to 20,000× at 100 and more times the usual LR, up to 6.6× in healthy runs", "Growth of weight norms and spectral norms that hardly any training needs.")  # fmt: skip
 _SIGNED = ("adam", "adamw", "nadam", "radam", "rmsprop", "lion", "adamax")
 """Optimizers that move each weight by about the LR, however small its gradient is."""
-_SMALL = 0.05
-"""Spectral norm that no usual initialisation is under; weights that start at next to nothing are replaced by any step."""
 _KEPT = 2.0
 """Growth of a norm under which the weights are still what they were: the blow-up began after the last look at such."""
-
 _MOVES = 1e-5
 """Update-to-weight ratio that shows in a norm of single precision, be it ever so much across the weights."""
 
 
 def _seen(view: View, family: str, rows: int = 1) -> list[Series]:
     """The members of a family that were looked at so often, without embeddings."""
-    listed = view.fact("embeddings")
-    names = {str(each).rpartition(".")[0] for each in cast("list[object]", listed)} if isinstance(listed, list) else set[str]()
+    names = {name.rpartition(".")[0] for name in embeddings(view)}
     found = [series for series in map(finite, view.family(family)) if len(series) >= rows]
     return [series for series in found if _module(series.channel, family) not in names]
 
@@ -49,7 +46,7 @@ def _usual_start(view: View) -> Observation | None:
     first = [float(series.values[0]) for series in _seen(view, _SPECTRA) if int(series.steps[0]) <= 1]
     if not first:
         return unknown(_SPECTRA)
-    return None if level(np.array(first)) >= _SMALL else absent(_SPECTRA)
+    return None if level(np.array(first)) >= USUAL_LEAST else absent(_SPECTRA)
 
 
 def _replaced(view: View) -> Observation:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import cast
 
 import numpy as np
 
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Series
+from sismo.signals.begun import USUAL_LEAST, embeddings
 from sismo.signals.kind import classes, fine_tuned
 from sismo.signals.levels import finite, level
 from sismo.signals.schedule import Schedule
@@ -19,8 +19,6 @@ _FAMILY = "spectral"
 _JUMP = Threshold("matrix-jump", 3, 3, "×", "measured: healthy matrices change under 1.3× between looks after the first tenth of a run", "Spectral norm of a matrix over that of the look before.")  # fmt: skip
 _TINY = Threshold("matrix-starts-tiny", 0.01, 0.01, "×", "measured: 1e-4 with weights / 10,000; 0.05 to 0.9 with GPT-2's and torch's own initialisation", "Spectral norm at the first step over that at the end.")  # fmt: skip
 _CALM = 1.3
-_SMALL = 0.05
-"""Spectral norm that no usual initialisation is under: GPT-2's 0.02 gives 0.2 at a width of 32 and 1 at 768, torch's own 0.5 to 2."""
 _LARGE = 8.0
 """Spectral norm over that of any usual initialisation of a layer, torch's, Xavier's and Kaiming's, which lie under 4."""
 _LOOKS = 6
@@ -68,7 +66,7 @@ def _jumps(view: View) -> Observation:
     for series in found:
         growth, usual, bears, place = _growth(series)
         start, end = int(series.steps[place - 1]), int(series.steps[place])
-        grown = float(series.values[0]) >= _SMALL  # what starts next to 0 is multiplied by any step
+        grown = float(series.values[0]) >= USUAL_LEAST  # what starts next to 0 is multiplied by any step
         if grown and growth >= max(view.limit("matrix-jump"), bears) and usual <= _CALM and not _moved_on_purpose(view, start, end):
             hits.append((end, series, growth))
     if not hits:
@@ -98,7 +96,7 @@ def _start_tiny(view: View) -> Observation:
         return unknown(_FAMILY)
     ends = [(float(looks[0]), level(looks[-max(1, len(looks) // 4) :])) for looks in found]
     # What a far too high rate has blown up started small beside its end only.
-    tiny = [first / last for first, last in ends if last > 0 and first < _SMALL and first / last < view.limit("matrix-starts-tiny")]
+    tiny = [first / last for first, last in ends if last > 0 and first < USUAL_LEAST and first / last < view.limit("matrix-starts-tiny")]
     if len(tiny) < 0.75 * len(found):
         return absent(_FAMILY)
     return present(0, channel=_FAMILY, count=len(tiny), total=len(found), ratio=max(tiny))
@@ -109,10 +107,9 @@ def _start_large(view: View) -> Observation:
 
     Trained matrices are as large, but what they say is better than a guess, or most of them are frozen. Embeddings begin at any size.
     """
-    listed = view.fact("embeddings")
-    embeddings = {f"{_FAMILY}/{name}" for name in cast("list[object]", listed)} if isinstance(listed, list) else set[str]()
+    looked_up = {f"{_FAMILY}/{name}" for name in embeddings(view)}
     begun = [series for series in map(finite, view.family(_FAMILY)) if len(series) and int(series.steps[0]) <= 1]
-    first = [(series.channel, float(series.values[0])) for series in begun if series.channel not in embeddings]
+    first = [(series.channel, float(series.values[0])) for series in begun if series.channel not in looked_up]
     loss, count = view.finite(LOSS_TRAIN), classes(view)
     if len(first) < 2 or loss is None or not len(loss):
         return unknown(_FAMILY if len(first) < 2 else LOSS_TRAIN)
