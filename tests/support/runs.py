@@ -52,6 +52,12 @@ def run(
     return Run("made", Header(source="made", **header), found, tuple(events), tuple(notes))
 
 
+def points(run: Run, channel: str) -> dict[int, float]:
+    """The values of a channel by their steps."""
+    series = run.series[channel]
+    return dict(zip(series.steps.tolist(), series.values.tolist(), strict=True))
+
+
 def event(step: int, kind: str, **data: object) -> Event:
     """Something that happened."""
     return Event(step, kind, data)

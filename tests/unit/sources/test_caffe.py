@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.runs import points
 
 from sismo.records.types import Run
 from sismo.sources import load
@@ -17,11 +18,6 @@ def read(tmp_path: Path, *lines: str) -> Run:
     path.write_text("".join(f"{_HEAD}{line}\n" for line in lines))
     (run,) = load(path)
     return run
-
-
-def points(run: Run, channel: str) -> dict[int, float]:
-    series = run.series[channel]
-    return dict(zip(series.steps.tolist(), series.values.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("solver", ["solver.cpp:631]", "sgd_solver.cpp:105]"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.runs import points
 
 import sismo
 from sismo.errors import UnrecognisedLog
@@ -28,11 +29,6 @@ def read(tmp_path: Path, text: str) -> Run:
 
 def first_cause(run: Run) -> str:
     return next((found.cause.id for found in judge(run, preset("robust")).findings if found.severity.rank), "")
-
-
-def points(run: Run, channel: str) -> dict[int, float]:
-    series = run.series[channel]
-    return dict(zip(series.steps.tolist(), series.values.tolist(), strict=True))
 
 
 def test_a_table_with_bars_between_its_columns_and_none_around_them(tmp_path: Path) -> None:
