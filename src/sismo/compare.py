@@ -211,7 +211,12 @@ def _flat(run: Run) -> Iterator[tuple[str, str]]:
     for name, value in run.header._asdict().items():
         if name not in {"config", "name", "status"} and value is not None:
             yield name, str(value)
-    yield from _nested("", run.header.config)
+    yield from ((name, value) for name, value in _nested("", run.header.config) if not _measured(name))
+
+
+def _measured(name: str) -> bool:
+    """Whether an entry of the configuration is what a recorder saw of itself: no two runs agree in it."""
+    return name.startswith("sismo.cadence.") and name != "sismo.cadence.budget"
 
 
 def _nested(prefix: str, config: Mapping[str, object]) -> Iterator[tuple[str, str]]:

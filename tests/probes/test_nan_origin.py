@@ -317,7 +317,7 @@ def test_the_table_ends_at_the_origin_and_counts_what_descends_from_it() -> None
     report = nan_origin(model, loops.batches(1)[0], loops.loss_of).report()
     assert report.until is not None
     assert [row[-1] for row in report.rows[: report.until]].count("no") == 1
-    short, full = (render(report, Page(language("en"), verbose=verbose)) for verbose in (False, True))
+    short, full = (render(report, Page(language("en"), width=200, verbose=verbose)) for verbose in (False, True))
     assert "later rows: --verbose)" in short
     assert short.splitlines()[-2].split()[:2] == ["forward", "blocks.0.mlp.1"]
     assert len(full.splitlines()) > len(report.rows)

@@ -133,6 +133,14 @@ def test_what_was_configured_differently_is_told() -> None:
     assert ("optim.lr", "0.001") in {(one.name, one.a) for one in compare(deep, b).settings}
 
 
+def test_what_a_recorder_measured_of_itself_is_no_setting() -> None:
+    left, right = ({"sismo": {"cadence": {"budget": 0.01, "share": share}}} for share in (0.2, 0.3))
+    assert compare(run([1.0] * 5, config=left), run([1.0] * 5, config=right)).settings == ()
+    right["sismo"]["cadence"]["budget"] = 0.05
+    found = compare(run([1.0] * 5, config=left), run([1.0] * 5, config=right)).settings
+    assert [one.name for one in found] == ["sismo.cadence.budget"]
+
+
 def test_channels_of_one_run_only() -> None:
     found = compare(run([1.0, 2.0], lr=[1.0, 1.0]), run([1.0, 2.0], norm=[1.0, 1.0]))
     assert (found.only_a, found.only_b) == (("lr/0",), ("grad_norm/pre",))

@@ -35,7 +35,8 @@ class Weight:
     """One parameter.
 
     Attributes:
-        change: the norm of its update over its own; None without an optimizer. rounded: whether it is 0 by rounding only.
+        change: the norm of its update over its own, infinite where that was 0; None without an optimizer.
+        rounded: whether it is 0 by rounding only.
         later: whether its gradient comes after a few steps, when weights before it have left zero.
         idle: whether this batch leaves its layer out, which another would not.
     """
@@ -272,7 +273,7 @@ def _changes(model: nn.Module, optimizer: Optimizer, again: Callable[[], Tensor]
     gradients = {name: parameter.grad for name, parameter in model.named_parameters()}
     step.update(optimizer, again)
     changes = {
-        name: float((parameter.detach() - before[name]).norm() / before[name].norm().clamp_min(1e-12))
+        name: _over(float((parameter.detach() - before[name]).norm()), float(before[name].norm()))
         for name, parameter in model.named_parameters()
     }
     still = [name for name, change in changes.items() if change == 0.0]
@@ -289,6 +290,11 @@ def _changes(model: nn.Module, optimizer: Optimizer, again: Callable[[], Tensor]
     return {name: (change, name in rounded) for name, change in changes.items()}
 
 
+def _over(moved: float, size: float) -> float:
+    """An update over what it is made to; infinite where that was 0 and is no longer."""
+    return moved / size if size else math.inf if moved else 0.0
+
+
 def _rate(group: Mapping[str, Any]) -> bool:
     """Whether a group of parameters has a learning rate other than 0; one that chooses it by itself has."""
     return group.get("lr") is None or float(group["lr"]) != 0.0
@@ -300,5 +306,5 @@ def _norm(gradient: Tensor | None) -> float | None:
 
 def _row(one: Weight) -> tuple[str, ...]:
     gradient = "–" if one.gradient is None else f"{one.gradient:.3g}"
-    change = "" if one.change is None else f"{one.change:.2g}"
+    change = "" if one.change is None else word("from 0") if math.isinf(one.change) else f"{one.change:.2g}"
     return (one.name, word("yes") if one.trained else word("no"), gradient, word("yes") if one.held else word("no"), change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -144,11 +145,13 @@ def _verdict(origin: Origin) -> Note:
 
 def _details(origin: Origin) -> Iterator[Note]:
     for operand in origin.inputs:
-        numbers = {"name": operand.name, "shape": list(operand.shape), "dtype": operand.dtype, "range": operand.range or "-"}
-        if operand.finite:
-            yield Note("operand-finite", "It got {name} {shape} {dtype}, finite, {range}.", numbers)
+        numbers = {"name": operand.name, "shape": list(operand.shape), "dtype": operand.dtype, "low": operand.low, "high": operand.high}
+        if math.isnan(operand.low):
+            yield Note("operand-empty", "It got {name} {shape} {dtype}, without a finite value.", numbers)
+        elif operand.finite:
+            yield Note("operand-finite", "It got {name} {shape} {dtype}, finite, {low:.3g} to {high:.3g}.", numbers)
         else:
-            yield Note("operand-lost", "It got {name} {shape} {dtype}, not finite; its finite values: {range}.", numbers)
+            yield Note("operand-lost", "It got {name} {shape} {dtype}, not finite; its finite values: {low:.3g} to {high:.3g}.", numbers)
     if origin.overflow:
         yield Note("half-overflow", "The result does not fit into half precision (65504 at most); the same step in fp32 tells.")
 

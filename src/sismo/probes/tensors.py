@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from sismo.records.probing import RANGE
+
 
 class Operand(NamedTuple):
     """A tensor in numbers.
@@ -29,7 +31,7 @@ class Operand(NamedTuple):
     @property
     def range(self) -> str:
         """``-1.2 to 3.4``, as it is printed."""
-        return "" if math.isnan(self.low) else f"{self.low:.3g} to {self.high:.3g}"
+        return "" if math.isnan(self.low) else f"{self.low:.3g}{RANGE}{self.high:.3g}"
 
 
 def describe(tensor: Tensor, name: str = "") -> Operand:

@@ -39,6 +39,10 @@ class ProbeReport(NamedTuple):
         return Event(step, "probe", {"probe": self.probe, **self.data})
 
 
+RANGE = " to "
+"""Between the two ends of a range in a cell; a renderer says it in its language."""
+
+
 def word(english: str) -> str:
     """Marks a word of a table for the translators; a renderer looks it up."""
     return english

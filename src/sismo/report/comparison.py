@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sismo.compare import Comparison, Parting
+from sismo.report.columns import columns
 from sismo.report.page import Page
 
 _SETTINGS = 20
@@ -61,7 +62,6 @@ def _said(value: str | None) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]], page: Page) -> list[str]:
-    clipped = [[page.clip(" ".join(cell.split()), _WIDEST) for cell in row] for row in rows]
-    widths = [max(len(row[place]) for row in clipped) for place in range(len(clipped[0]))]
-    lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in clipped]
-    return [page.paint(lines[0], "dim"), *lines[1:]]
+    clipped = [(name, *(page.clip(" ".join(cell.split()), _WIDEST) for cell in cells)) for name, *cells in rows]
+    head, *lines = columns(clipped, page.width)
+    return [*(page.paint(line, "dim") for line in head), *(line for row in lines for line in row)]

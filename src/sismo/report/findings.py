@@ -114,8 +114,8 @@ def _in_brief(page: Page, cause: CauseItem, *, lead: str = "  ", full: bool = Fa
     head = page.hang(f"{lead}{mark} {cause.confidence:.2f}  ", f"{title} ({cause.id}){where}")
     head[0] = head[0].replace(mark, page.paint(mark, TONES[cause.severity]), 1)
     column = " " * (len(lead) + len(mark) + 7)
-    below = [page.say(item.text) for item in cause.evidence[:1]]
-    lines = [*head, *(page.paint(column + page.clip(text, page.width - len(column)), "dim") for text in below)]
+    below = [line for item in cause.evidence[:1] for line in page.hang(column, page.say(item.text))]
+    lines = [*head, *(page.paint(line, "dim") for line in below)]
     if full or page.verbose:
         lines += page.hang(column, page.say(cause.first_action))
     return lines

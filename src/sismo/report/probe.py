@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 from sismo.postmortem import Text
-from sismo.records.probing import ProbeReport
+from sismo.records.probing import RANGE, ProbeReport
 from sismo.records.types import Note
+from sismo.report.columns import columns
 from sismo.report.page import Page
 
 SCHEMA = "sismo.probe/1"
@@ -45,15 +45,14 @@ def _said(note: Note, page: Page) -> str:
 def _table(found: ProbeReport, page: Page) -> list[str]:
     until = len(found.rows) if found.until is None or page.verbose else found.until
     first = 0 if page.verbose else max(0, until - _SHOWN)
-    rows = found.rows[first:until]
-    cells = [[page.word(cell) for cell in row] for row in (found.columns, *rows)]
-    widths = [min(40, max(len(row[place]) for row in cells)) for place in range(len(found.columns))]
-    lines = ["  " + "  ".join(_fitting(row, widths, page)) for row in cells]
+    head, *rows = columns([[_cell(cell, page) for cell in row] for row in (found.columns, *found.rows[first:until])], page.width)
     fill, after = page.language.fill, len(found.rows) - until
     before = [page.paint("  " + fill("({count} earlier {count:row|rows}: --verbose)", count=first), "dim")] if first else []
     later = [page.paint("  " + fill("({count} later {count:row|rows}: --verbose)", count=after), "dim")] if after else []
-    return [page.paint(lines[0], "dim"), *before, *lines[1:], *later]
+    return [*(page.paint(line, "dim") for line in head), *before, *(line for row in rows for line in row), *later]
 
 
-def _fitting(row: Sequence[str], widths: Sequence[int], page: Page) -> list[str]:
-    return [page.clip(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)]
+def _cell(cell: str, page: Page) -> str:
+    """A name or a number as it is, a word in the language of the page, and a range with its word between."""
+    low, to, high = cell.partition(RANGE)
+    return f"{low} {page.word('to')} {high}" if to else page.word(cell)

@@ -13,6 +13,8 @@ from sismo.records.types import Run, Series
 from sismo.report.page import Page
 
 SCHEMA = "sismo.series/1"
+_NARROWEST = 12
+"""Columns that the names of channels get at least, where the numbers leave them; a longer name stands above its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,15 @@ def _lines(run: Run, page: Page) -> Iterator[str]:
         word("max"),
     ]
     cells = [_cells(row(series), page) for series in run.series.values()]
-    named = min(26, max(len(line[0]) for line in [titles, *cells]))
-    widths = [named, *(max(len(line[column]) for line in [titles, *cells]) for column in range(1, len(titles)))]
-    yield page.paint("  " + _aligned(titles, widths, page), "dim")
+    widths = [max(len(line[column]) for line in [titles, *cells]) for column in range(len(titles))]
+    gap = 2 if sum(widths[1:]) + 2 * len(widths) + _NARROWEST <= page.width else 1
+    widths[0] = max(len(titles[0]), min(widths[0], page.width - sum(widths[1:]) - gap * (len(widths) - 1) - 2))
+    yield page.paint("  " + _aligned(titles, widths, gap), "dim")
     for series, line in zip(run.series.values(), cells, strict=True):
-        yield "  " + _aligned(line, widths, page)
+        if len(line[0]) > widths[0]:
+            yield "  " + line[0]
+            line = ["", *line[1:]]
+        yield "  " + _aligned(line, widths, gap)
         entry = row(series)
         plain = {"", series.channel, series.channel.partition("/")[2]}
         said = [] if series.source_key in plain else [page.language.fill("from {key}", key=series.source_key)]
@@ -123,9 +129,9 @@ def _cells(entry: Row, page: Page) -> list[str]:
     ]
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int], page: Page) -> str:
-    first = page.clip(cells[0], widths[0])
-    return "  ".join([f"{first:<{widths[0]}}", *(f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True))])
+def _aligned(cells: Sequence[str], widths: Sequence[int], gap: int) -> str:
+    name, *numbers = cells
+    return (" " * gap).join([f"{name:<{widths[0]}}", *(f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=True))])
 
 
 def _whole(step: int | None) -> str:

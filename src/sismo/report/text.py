@@ -45,7 +45,7 @@ def _notes(page: Page, document: PostMortem) -> list[str]:
     lines = ["", page.heading(page.word("Notes on the reading"))]
     for note in shown:
         lead = f"  {page.mark('bullet')} "
-        lines += page.hang(lead, note) if page.verbose else [lead + page.clip(note, page.width - len(lead))]
+        lines += page.hang(lead, note)
     if len(notes) > len(shown):
         lines.append("    " + page.paint(page.language.fill("{count} more (--verbose)", count=len(notes) - len(shown)), "dim"))
     return lines

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sismo.postmortem import UnknownItem
 from sismo.report.page import Page
 
-_LINES = 6
+_LINES = 9
 """Lines without ``--verbose``."""
 
 
@@ -26,7 +26,7 @@ def unchecked(page: Page, unknown: Sequence[UnknownItem]) -> list[str]:
     sheet = replace(page, width=page.width - 8)
     for how, items in ranked:
         missing = ", ".join(dict.fromkeys(page.say(item.missing) for item in items))
-        block = sheet.hang("  ", how) if page.verbose else [f"  {page.clip(how, sheet.width - 2)}"]
+        block = sheet.hang("  ", how)
         block[0] = f"{block[0]:<{page.width - 4}}{len(items):>4}"
         below = sheet.hang("    ", missing) if page.verbose else [f"    {page.clip(missing, sheet.width - 4)}"]
         block += [page.paint(line, "dim") for line in below]

@@ -20,9 +20,10 @@ def path(page: Page, walk: Sequence[WalkItem], room: int) -> list[str]:
     top = ["", page.heading(page.word("The path"), legend)]
     sections = [(name, list(items)) for name, items in groupby(walk, key=_section)]
     for fold in range(_FOLDS):
-        body = [line for name, items in sections for line in _lines(page, name, items, fold)]
-        if page.verbose or len(top) + len(body) <= room:
-            return [*top, *body]
+        for whole in (True, False):
+            body = [line for name, items in sections for line in _lines(page, name, items, fold, whole)]
+            if page.verbose or len(top) + len(body) <= room:
+                return [*top, *body]
     counts = page.language.fill("{count} {count:question|questions}: {tally} (--verbose)", count=len(walk), tally=_tally(page, walk))
     return [*top, f"  {counts}"] if room > len(top) else []
 
@@ -31,8 +32,8 @@ def _section(item: WalkItem) -> tuple[str, str]:
     return item.id.partition(".")[0], item.section.template
 
 
-def _lines(page: Page, section: tuple[str, str], items: Sequence[WalkItem], fold: int) -> Iterator[str]:
-    """One section: folded to one line, or its heading and one line a question."""
+def _lines(page: Page, section: tuple[str, str], items: Sequence[WalkItem], fold: int, whole: bool) -> Iterator[str]:
+    """One section: folded to one line, or its heading and its questions, ``whole`` or one line each."""
     answers = {item.answer for item in items}
     silent = answers == {"unknown"} or (fold >= 1 and "yes" not in answers) or fold >= 3
     name = page.say(items[0].section)
@@ -47,20 +48,20 @@ def _lines(page: Page, section: tuple[str, str], items: Sequence[WalkItem], fold
     left = _tally(page, [item for item in items if item not in kept])
     yield "    " + page.paint(f"{page.clip(title, 46):<48}" if left else title, "bold") + page.paint(left, "dim")
     for item in kept:
-        yield from _question(page, item)
+        yield from _question(page, item, whole)
 
 
-def _question(page: Page, item: WalkItem) -> Iterator[str]:
+def _question(page: Page, item: WalkItem, whole: bool) -> Iterator[str]:
     """Mark, id and question; below it what a yes rests on, and with ``--verbose`` all evidence whatever the answer."""
     mark, tone = page.mark(item.answer), TONES[item.answer]
     asks = page.say(item.asks)
     lead = f"  {mark} {item.id:<6} "
-    first, *rest = page.hang(lead, asks) if page.verbose else [lead + page.clip(asks, page.width - len(lead))]
+    first, *rest = page.hang(lead, asks) if whole else [lead + page.clip(asks, page.width - len(lead))]
     yield first.replace(mark, page.paint(mark, tone), 1)
     yield from rest
     shown = item.evidence if page.verbose else item.evidence[:1] if item.answer == "yes" else ()
     for text in dict.fromkeys(page.say(evidence.text) for evidence in shown):
-        lines = page.hang(" " * len(lead), text) if page.verbose else [" " * len(lead) + page.clip(text, page.width - len(lead))]
+        lines = page.hang(" " * len(lead), text) if whole else [" " * len(lead) + page.clip(text, page.width - len(lead))]
         yield from (page.paint(line, "dim") for line in lines)
 
 
