@@ -51,4 +51,4 @@ def _body(cause: CauseItem, unit: str, language: Language) -> Iterator[Markup]:
     if cause.counter:
         yield tag("div", tag("h3", word("What would speak against it")), tag("p", say(cause.counter)), class_="side")
     if cause.decider is not None:
-        yield tag("div", tag("h3", word("What decides between the two")), tag("p", say(cause.decider)), class_="side")
+        yield tag("div", tag("h3", word("What decides between them")), tag("p", say(cause.decider)), class_="side")

@@ -117,10 +117,11 @@ def _before(run: Run, onset: int) -> Start:
         return Start(None, "", said)
     numbers |= {"step": found.step, "path": found.path}
     if found.path:
-        said = Text("Restart from {path} ({unit} {step}), the last one that {calm} healthy {unit}s followed.", numbers)
+        said = Text("Restart from {path} ({unit} {step}), the last one that {calm} healthy {unit}{calm:|s} followed.", numbers)
     else:
         said = Text(
-            "Restart from the checkpoint of {unit} {step}, the last one that {calm} healthy {unit}s followed, if it was kept.", numbers
+            "Restart from the checkpoint of {unit} {step}, the last one that {calm} healthy {unit}{calm:|s} followed, if it was kept.",
+            numbers,
         )
     return Start(found.step, found.path, said)
 

@@ -102,7 +102,7 @@ def _peak(scene: Scene, clean: Series) -> Iterator[Symptom]:
 
 
 def _after(scene: Scene, loss: Series, smoothed: float | None, rows: np.ndarray) -> Symptom:
-    name = Text("Loss {steps} {unit}s after", {"steps": scene.end - scene.onset, "unit": scene.run.header.step_unit})
+    name = Text("Loss {steps} {unit}{steps:|s} after", {"steps": scene.end - scene.onset, "unit": scene.run.header.step_unit})
     later = loss.values[loss.steps >= scene.end][:_AFTER]
     if not later.size:
         last = int(loss.steps[-1])

@@ -1,6 +1,7 @@
 """Sentences that are filled with numbers: a template in ``str.format``'s notation, with a plural of its own.
 
-``{rows} {rows:row|rows}`` is ``1 row`` and ``2 rows``: a format with a bar is two words, and the value chooses.
+``{rows} {rows:row|rows}`` is ``1 row`` and ``2 rows``: a format with a bar is two words, and the value chooses. A word chooses by its
+gender, as Spanish has it: ``{unit:el|la} {unit}`` is ``el paso`` and ``la época``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class _Forgiving(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if "|" in format_spec:
             one, _, more = format_spec.partition("|")
+            if isinstance(value, str) and value.isalpha():
+                return more if value.endswith("a") else one
             return one if str(value) in ("1", "1.0") else more
         if value is None:
             return _NOTHING

@@ -78,7 +78,8 @@ def _in_full(page: Page, cause: CauseItem) -> list[str]:
     ]
     if cause.decider is not None and (cause.twins or page.verbose):
         rows.append((word("To decide"), [page.say(cause.decider)], False))
-    rows.append((word("To confirm"), [page.say(cause.confirm)], False))
+    if cause.decider is None or cause.decider != cause.confirm or not cause.twins:
+        rows.append((word("To confirm"), [page.say(cause.confirm)], False))
     if page.verbose:
         rows += [
             (word("Other fixes"), [page.say(fix) for fix in cause.fixes], True),

@@ -10,8 +10,12 @@ from typing import Any
 from sismo.errors import UsageError
 from sismo.postmortem import Text
 from sismo.records import sentence
+from sismo.records.types import Note
 
 LANGUAGES = ("en", "es")
+
+_AS_LOGGED = frozenset({"key", "keys", "others", "parts", "path", "line"})
+"""Fields that hold names and lines as the log has them: a column called loss is not to be found under pérdida."""
 
 LOCALE = Path(__file__).parent / "locale"
 
@@ -29,12 +33,14 @@ class Language:
 
     def say(self, text: Text) -> str:
         """The sentence with its numbers filled in. Words among the numbers (a title, a unit) are translated too."""
-        return sentence.fill(self.word(text.template), {name: self._value(value) for name, value in text.numbers.items()})
+        return sentence.fill(self.word(text.template), {name: self._value(name, value) for name, value in text.numbers.items()})
 
-    def _value(self, value: object) -> object:
+    def _value(self, name: str, value: object) -> object:
         if isinstance(value, Text):
             return self.say(value)
-        return self.word(value) if isinstance(value, str) else value
+        if isinstance(value, Note):
+            return self.say(Text(value.text, value.numbers))
+        return self.word(value) if isinstance(value, str) and name not in _AS_LOGGED else value
 
     def fill(self, english: str, **numbers: object) -> str:
         """``say`` for a sentence of the report itself."""

@@ -28,6 +28,9 @@ _REPLACED = 20
 _EVIDENCE_EVENTS = frozenset({"overflow", "warning", "nonfinite", "skipped_step"})
 
 
+_NO_LOG = "nothing in it looks like a training log, which has lines such as 'step 100 loss 2.31' or a table with a column for the loss"
+
+
 class _Source(NamedTuple):
     """One channel before it is cut into runs."""
 
@@ -48,8 +51,8 @@ def assemble(label: str, tables: Sequence[Table], mapping: Mapping[str, str]) ->
     useful = [run for run in runs if has_evidence(run)]
     if not useful:
         keys = [key for table in tables for key in table.columns if not key.startswith("@")]
-        seen = f"columns seen: {', '.join(dict.fromkeys(keys[:12]))}" if keys else "nothing in it looks like a training log"
-        raise UnrecognisedLog(label, f"no loss found: {seen}" + ("; name it with --map loss/train=COLUMN" if keys else ""))
+        seen = f"columns seen: {', '.join(dict.fromkeys(keys[:12]))}; name it with --map loss/train=COLUMN" if keys else _NO_LOG
+        raise UnrecognisedLog(label, f"no loss found: {seen}")
     if len(useful) > 1:
         note = Note("several-runs", "{count} runs were found in {path}", {"count": len(useful), "path": label})
         useful = [Run(run.path, run.header, run.series, run.events, (*run.notes, note)) for run in useful]

@@ -40,7 +40,7 @@ def _rounded(loss: Series) -> Iterable[Note]:
     # A sample is enough: one finer value among the first thousand settles it.
     places = decimals(finite[:1000].tolist())
     if places is not None and places <= FEW_DECIMALS:
-        yield Note("rounded-values", "{key} is printed with {decimals} decimals: smaller changes cannot be seen",
+        yield Note("rounded-values", "{key} is printed with {decimals} {decimals:decimal|decimals}: smaller changes cannot be seen",
                    {"key": loss.source_key or loss.channel, "decimals": places})  # fmt: skip
 
 

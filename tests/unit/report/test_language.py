@@ -26,6 +26,8 @@ from sismo.report.language import Language, language, preferred
         ("{rows} {rows:row was|rows were}", {"rows": 0}, "0 rows were"),
         ("{rows} {rows:row was|rows were}", {"rows": 21}, "21 rows were"),
         ("{rows} {rows:row was|rows were}", {}, "? rows were"),
+        ("desde {unit:el|la} {unit} 3", {"unit": "paso"}, "desde el paso 3"),
+        ("desde {unit:el|la} {unit} 3", {"unit": "época"}, "desde la época 3"),
     ],
 )
 def test_a_sentence_is_filled_whatever_the_numbers_are(template: str, numbers: dict[str, object], expected: str) -> None:
@@ -42,6 +44,16 @@ def test_a_sentence_reads_the_same_without_a_language() -> None:
 def test_words_among_the_numbers_are_translated_too() -> None:
     spanish = Language("es", {"step": "paso", "at {unit} {step}": "en el {unit} {step}"})
     assert spanish.say(Text("at {unit} {step}", {"unit": "step", "step": 3})) == "en el paso 3"
+
+
+def test_a_column_keeps_its_name_in_any_language() -> None:
+    assert language("es").say(Text("{key}, {title}", {"key": "loss", "title": "loss"})) == "loss, pérdida"
+
+
+def test_a_remark_among_the_numbers_is_translated() -> None:
+    remark = Note("no-step", "rows have no step; they were counted instead")
+    assert language("es").say(Text("{remark}", {"remark": remark})) == "las filas no llevan paso; se contaron"
+    assert str(Text("{remark}", {"remark": remark})) == remark.text
 
 
 def test_what_is_not_translated_stays_english() -> None:

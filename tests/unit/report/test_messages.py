@@ -45,6 +45,14 @@ def test_one_thing_has_one_name_in_spanish() -> None:
     assert [str(message.string) for message in CATALOGUE if message.id and masculine.search(str(message.string))] == []
 
 
+def test_a_word_of_the_field_is_not_translated_here_and_kept_there() -> None:
+    """A batch is no lote, a file an archivo, and the reader is spoken to as tú; numbers are written as the reports write them."""
+    names = r"lotes?|ficheros?|tasa de aprendizaje|la loss scale|mesetas?|desbordamientos?|escala de (?:la )?pérdida|decaimiento"
+    polite = r"Dé|Lea|Siga|Vuelva|Mire|Use|Haga|indique"
+    other = re.compile(rf"\b(?:{names}|{polite})\b|\d,\d|[1-9]\.\d{{3}}\b")
+    assert [str(message.string) for message in CATALOGUE if message.id and other.search(str(message.string))] == []
+
+
 def test_a_translation_keeps_the_numbers() -> None:
     pairs = [(str(message.id), str(message.string)) for message in CATALOGUE if message.id and message.string]
     assert [pair for pair in pairs if fields(pair[0]) != fields(pair[1])] == []

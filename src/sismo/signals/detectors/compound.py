@@ -271,7 +271,7 @@ DETECTORS = (
     Detector("language-loss-near-zero", (LOSS_TRAIN, "epoch"), _language_near_zero, "a language model goes from {first:.3g} to {last:.3g} nats, under what text allows", "no language model with a loss near 0"),
     Detector("language-train-and-val-near-zero", (LOSS_TRAIN, LOSS_VAL), _language_both, "a language model's training and validation loss are both near 0 ({train:.3g} and {val:.3g})", "no language model with both losses near 0"),
     Detector("lost-in-first-steps", (GRAD_NORM_PRE,), _lost_first, "the norm is lost within the first rows (step {start})", "the norm is not lost in the first rows"),
-    Detector("gradient-lost-at-first-step", (GRAD_NORM_PRE, LOSS_TRAIN, "header.dtype"), _lost_under_a_finite_loss, "the very first gradient is not finite, and its loss is ({loss:.4g}): it is lost on the way back", "the first gradient is finite, or its loss is not", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
+    Detector("gradient-lost-at-first-step", (GRAD_NORM_PRE, LOSS_TRAIN, "header.dtype"), _lost_under_a_finite_loss, "the very first gradient is not finite, and its loss is ({loss:.4g}): it is lost on the way back", "the first gradient is not lost under a finite loss", "say the dtype in the log or in manifest.json (fp32, fp16, bf16)"),
     Detector("eval-of-boxes", ("loss_term",), _boxes, "the loss is that of a detector (boxes)", "not the loss of a detector"),
     Detector("batch-of-one", ("header.config",), _single_examples, "batches hold {size:.0f} example", "batches hold {size:.0f} {size:example|examples}", "say the batch size in manifest.json"),
 )  # fmt: skip

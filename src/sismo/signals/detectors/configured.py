@@ -113,7 +113,7 @@ def _few_stairs(lr: Series) -> bool:
 _NEEDS = (LR, "header")
 _HOW = "put the schedule, warmup_steps and total_steps into manifest.json"
 DETECTORS = (
-    Detector("warmup-skipped", (LR,), _warmup_skipped, "the first LR is {first:.3g}, its peak, though {warmup} steps of warmup are configured", "the LR begins as the configured warmup does, or none is configured", "put warmup_steps into the configuration"),
+    Detector("warmup-skipped", (LR,), _warmup_skipped, "the first LR is {first:.3g}, its peak, though {warmup} steps of warmup are configured", "no configured warmup is missing", "put warmup_steps into the configuration"),
     Detector("warmup-overrun", _NEEDS, _planned(_warmup_overrun), "the LR still rises in a straight line at step {end}, to {last:.3g}; warmup is configured to end at step {start}", "the warmup ends where it is configured to", _HOW, (_LATE,)),
     Detector("lr-upside-down", _NEEDS, _planned(_upside_down), "the LR rises to the end of the run, to {last:.3g}, where the {schedule} schedule should come down from step {start}", "the LR comes down as the schedule says", _HOW, (_LATE,)),
     Detector("schedule-ends-early", _NEEDS, _planned(_ends_early), "the LR is at its end at step {start}, {share:.0%} of the {total} steps that are configured", "the schedule lasts as long as the run", _HOW, (_EARLY,)),

@@ -80,7 +80,7 @@ DETECTORS = (
     Detector("dtype-fp16", ("header.dtype",), _dtype_is("fp16"), "the run is in {dtype}", "the run is in {dtype}, not fp16", _DTYPE_HOW),
     Detector("dtype-bf16", ("header.dtype",), _dtype_is("bf16"), "the run is in {dtype}", "the run is in {dtype}, not bf16", _DTYPE_HOW),
     Detector("dtype-wide-range", ("header.dtype",), _dtype_is("fp32", "bf16"), "the run is in {dtype}", "the run is in {dtype}", _DTYPE_HOW),
-    Detector("scaler-used", ("loss_scale",), _scaler_used, "a loss scaler is at work (scale {scale:.4g})", "no loss scaler: the run is in {dtype}", _DTYPE_HOW),
+    Detector("scaler-used", ("loss_scale",), _scaler_used, "a loss scaler is at work (scale {scale:.6g})", "no loss scaler: the run is in {dtype}", _DTYPE_HOW),
     Detector("reinforcement", ("header.objective",), _rl, "the keys of the log are those of a reinforcement objective", "no sign of a reinforcement objective"),
     Detector("adversarial", ("header.objective",), _gan, "the keys of the log are those of two networks that play against each other", "no sign of an adversarial objective"),
     Detector("loss-may-rise-by-design", ("header.objective", LOSS_TRAIN), _by_design, "this loss may rise, be negative or sit at 0 by design ({why})", "no sign that this loss may rise by design"),

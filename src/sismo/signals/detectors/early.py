@@ -149,6 +149,6 @@ def _learns_nothing(view: View) -> bool:
 DETECTORS = (
     Detector("norm-spikes-early", (GRAD_NORM_PRE,), _norm_spikes_early, "the gradient norm is thrown up to {norm:.3g} at step {start}, {ratio:.0f}× its steady level", "no early spike of the gradient norm", thresholds=(_NORM_SPIKE,)),
     Detector("loss-v-early", (LOSS_TRAIN,), _loss_v_early, "the loss is at {base:.4g}, climbs to {peak:.4g} at step {start}, and comes down again: a V", "no V in the first steps of the loss"),
-    Detector("early-throw-healed", (LOSS_TRAIN, GRAD_NORM_PRE), _healed, "the first steps threw the run off at step {start}, and it got over it", "the first steps did not throw the run off, or it never got over it"),
+    Detector("early-throw-healed", (LOSS_TRAIN, GRAD_NORM_PRE), _healed, "the first steps threw the run off at step {start}, and it got over it", "no rough start that the run got over"),
     Detector("early-throw-never-healed", (LOSS_TRAIN, GRAD_NORM_PRE), _never_healed, "the first steps threw the run off at step {start}, and it never got over it: the loss goes from {first:.4g} to {last:.4g}", "the run got over its first steps"),
 )  # fmt: skip

@@ -74,5 +74,5 @@ def _validation_keeps(view: View) -> Observation:
 
 DETECTORS = (
     Detector("gain-lost", (LOSS_TRAIN,), _lost, "from step {start} on the loss is back at {last:.4g} from its best level of {best:.4g}: {share:.0%} of what was learnt is lost", "what was learnt is kept", thresholds=(_SHARE,)),
-    Detector("validation-keeps-gain", (LOSS_TRAIN, LOSS_VAL), _validation_keeps, "the validation loss goes from {best:.4g} to {last:.4g} only: it is the training data that got worse", "the validation loss goes with the training loss, or nothing is lost"),
+    Detector("validation-keeps-gain", (LOSS_TRAIN, LOSS_VAL), _validation_keeps, "the validation loss goes from {best:.4g} to {last:.4g} only: it is the training data that got worse", "the training loss does not lose what the validation loss keeps"),
 )  # fmt: skip

@@ -74,6 +74,6 @@ DETECTORS = (
     Detector("scores-squashed-twice", ("events.graph",), _squashed, "the output of a {by} goes into a loss that has one of its own", "no softmax or sigmoid comes before a loss that has its own", _HOW),
     Detector("loss-without-log", ("events.graph",), _without(_LOGARITHM), "none of the {count} kinds of operations between weights and loss takes a logarithm that could meet 0 (log_softmax does not)", "the loss takes a logarithm ({op})", _HOW),
     Detector("loss-without-root", ("events.graph",), _without(_ROOT), "none of the {count} kinds of operations between weights and loss takes a root or a norm", "a root or a norm is taken on the way to the loss ({op})", _HOW),
-    Detector("loss-takes-a-root", ("events.graph",), _with_root, "a root or a norm is taken on the way to the loss ({op}): its derivative at 0 is infinite", "no root is taken on the way to the loss, or the graph was not seen", _HOW),
+    Detector("loss-takes-a-root", ("events.graph",), _with_root, "a root or a norm is taken on the way to the loss ({op}): its derivative at 0 is infinite", "no root was seen on the way to the loss", _HOW),
     Detector("loss-without-attention", ("events.graph",), _without(_ATTENTION), "none of the {count} kinds of operations between weights and loss is a softmax: there is no attention to mask", "a softmax is taken on the way to the loss ({op})", _HOW),
 )  # fmt: skip

@@ -66,6 +66,6 @@ DETECTORS = (
     Detector("weights-unheld", ("header",), _listed("unheld"), "no optimizer that the recorder was given holds {first} ({count} {count:parameter that asks|parameters that ask} for a gradient)", "the optimizers hold every parameter that asks for a gradient", _RECORD),
     Detector("weights-frozen", ("header",), _listed("frozen"), "{first} does not ask for a gradient ({count} such {count:parameter|parameters})", "every parameter asks for a gradient", _RECORD),
     Detector("group-never-stepped", ("header", "lr"), _never_stepped, "the optimizer that holds group {group} ({count} weights) takes no step while another does", "every optimizer takes steps", _RECORD),
-    Detector("stuck-with-frozen-weights", ("header", LOSS_TRAIN), _stuck, "{first} does not ask for a gradient ({count} such {count:parameter|parameters}), and the loss does not leave its start", "nothing is frozen, most of the model is, or the loss falls", _RECORD),
+    Detector("stuck-with-frozen-weights", ("header", LOSS_TRAIN), _stuck, "{first} does not ask for a gradient ({count} such {count:parameter|parameters}), and the loss does not leave its start", "no frozen part holds the loss at its start", _RECORD),
     Detector("weights-fp32", ("header.dtype",), _full_precision, "the weights are {dtype}", "the weights are {dtype}, not fp32", _RECORD),
 )  # fmt: skip

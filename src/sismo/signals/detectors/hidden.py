@@ -186,6 +186,6 @@ DETECTORS = (
     Detector("zero-loss-norm-nan", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_nan, "the gradient norm is NaN on those rows: the true loss is not 0", "the gradient norm is not NaN while the loss is 0"),
     Detector("zero-loss-norm-alive", (LOSS_TRAIN, GRAD_NORM_PRE), _zero_norm_alive, "the gradient norm is not 0 on those rows: the loss is 0 by its definition", "the gradient does not live on while the loss is 0"),
     Detector("norm-nan-loss-finite", (LOSS_TRAIN, GRAD_NORM_PRE), _norm_nan_loss_finite, "the gradient norm is NaN on {count} of {rows} rows (first at step {start}) while no logged loss is lost", "no row has a NaN norm beside a finite loss, beyond a scaler's start-up", thresholds=(_NAN_ROWS,), live=True),
-    Detector("every-step-skipped", (GRAD_NORM_PRE, LOSS_TRAIN), _skipped_throughout, "the gradient norm is not finite on {count} of {rows} rows, from the first on, and the loss neither moves nor is lost: every step is skipped", "steps are taken, or the norms are finite"),
+    Detector("every-step-skipped", (GRAD_NORM_PRE, LOSS_TRAIN), _skipped_throughout, "the gradient norm is not finite on {count} of {rows} rows, from the first on, and the loss neither moves nor is lost: every step is skipped", "not every step is skipped for its norm"),
     Detector("loss-repeated-at-nan-norm", (LOSS_TRAIN, GRAD_NORM_PRE), _repeated, "the logged loss repeats to the last digit at step {start}, where the norm is NaN", "the loss never repeats where the norm is NaN"),
 )  # fmt: skip

@@ -126,6 +126,6 @@ _HOW = "record the run with sismo.Recorder"
 DETECTORS = (
     Detector("matrix-jumps", (_FAMILY,), _jumps, "{worst} is {ratio:.3g}× larger at step {start} than at the look before", "no matrix jumps", _HOW, (_JUMP,)),
     Detector("matrices-start-tiny", (_FAMILY,), _start_tiny, "{count} of {total} matrices {count:starts|start} with under a hundredth of the spectral norm at the end", "the matrices start with a size of the order that they end with", _HOW, (_TINY,)),
-    Detector("matrices-start-large", (_FAMILY, LOSS_TRAIN), _start_large, "{count} of {total} matrices {count:starts|start} with a spectral norm of 8 or more (median {size:.3g}), and the first loss is far over a guess", "the matrices start with a usual size, or the first loss is no worse than a guess", _HOW),
+    Detector("matrices-start-large", (_FAMILY, LOSS_TRAIN), _start_large, "{count} of {total} matrices {count:starts|start} with a spectral norm of 8 or more (median {size:.3g}), and the first loss is far over a guess", "no matrices start so large that the first loss is far over a guess", _HOW),
     Detector("matrices-steady", (_FAMILY,), _steady, "no matrix changes by over {ratio:.2f}× from one look to the next: the weights did not jump", "a matrix changes by {ratio:.2f}× from one look to the next", _HOW),
 )  # fmt: skip

@@ -161,7 +161,7 @@ DETECTORS = (
     _detector("loss-nonfinite-from-first-row", _from_first_row, "the first logged loss, at step {start}, is already not finite", "the first logged loss is finite"),
     _detector("loss-nonfinite-at-first-step", _at_first_step, "the loss is not finite in the very first row", "the loss is finite in the first row"),
     _detector("loss-nonfinite-before-first-row", _before_first_row, "by the first logged row (step {start}) the loss was already lost", "the start of the failure is in the log"),
-    _detector("loss-lost-too-early-to-tell", _too_early, "the loss is lost for good at step {start}, after {rows} finite {rows:row|rows} in this log", "rows enough stand before the failure, or there is none"),
+    _detector("loss-lost-too-early-to-tell", _too_early, "the loss is lost for good at step {start}, after {rows} finite {rows:row|rows} in this log", "no failure comes so soon that hardly a row stands before it"),
     _detector("loss-inf-first", _inf_first, "the first non-finite loss, at step {start}, is infinite rather than NaN", "the first non-finite loss is not infinite"),
     _detector("loss-nonfinite-last-row-only", _at_last_row_only, "one single row is not finite, the last (step {start}), and it is off the logging interval", "the non-finite rows are not just a last one off the interval"),
     _detector("loss-nonfinite-once-an-epoch", _once_an_epoch, "non-finite rows come back every {period:.4g} steps", "non-finite rows do not come at an even period"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sismo.records.probing import word
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
@@ -16,6 +17,8 @@ _LEAKAGE = "sismo probe leakage: what training and validation data share, and wh
 _CAUSAL = "sismo probe causal: change a later token, see whether earlier logits move"
 _OF_THE_CODE = ("causal", "init", "flow", "leakage")
 """Probes of the model, the loop and the data; the others ask about one step."""
+_PHASES = {"loss": word("the loss"), "forward": word("the forward pass"), "backward": word("the backward pass")}
+"""Phases of a step as a sentence says them, where no module is known."""
 _NOTHING = "none"
 """The result of a probe of a step at which there was nothing to explain: it says nothing of other steps."""
 
@@ -39,7 +42,8 @@ def _event(kind: str, key: str, value: str, *, proof: bool = True) -> Callable[[
         start = view.first_step if probe in _OF_THE_CODE else last.step
         where = str(last.data.get("where") or "") or None
         # Outside of any module the phase says more than the name of the operation, which the sentence names by itself.
-        place = last.data.get("module") or last.data.get("phase") or where
+        phase = last.data.get("phase")
+        place = last.data.get("module") or _PHASES.get(str(phase), phase) or where
         return present(start, where=where, place=place, probe=probe if proof else None)
 
     return look

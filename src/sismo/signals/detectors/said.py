@@ -40,7 +40,7 @@ def _fatal(*tags: str) -> Callable[[View], Observation]:
 def _noted(code: str) -> Callable[[View], Observation]:
     def look(view: View) -> Observation:
         hits = [note for note in view.notes if note.code == code]
-        return present(remark=str(hits[0])) if hits else absent()
+        return present(remark=hits[0]) if hits else absent()
 
     return look
 

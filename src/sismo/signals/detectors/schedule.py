@@ -332,7 +332,7 @@ DETECTORS = (
     Detector("lr-rises-with-loss", (*_R, LOSS_TRAIN), _of(_rises_with_loss), "the LR rises from {first:.3g} to {last:.3g} in that window", "the LR does not rise in that window"),
     Detector("lr-floor-early", _R, _of(_floor_early), "the LR is down to 0 at step {start}, {share:.0%} of the way to {end_step}", "the LR does not reach 0 early", thresholds=(_EARLY_FLOOR,)),
     Detector("lr-constant", _R, _of(_constant), "the LR is {lr:.3g} on every row", "the LR is not constant"),
-    Detector("lr-constant-against-config", _R, _of(_constant_against_config), "the LR stays at {lr:.3g} although the schedule is {configured}", "the LR follows a schedule, or none is configured", "put the configured schedule into manifest.json"),
+    Detector("lr-constant-against-config", _R, _of(_constant_against_config), "the LR stays at {lr:.3g} although the schedule is {configured}", "no configured schedule stands still", "put the configured schedule into manifest.json"),
     Detector("lr-staircase", _R, _of(_staircase), "the LR falls in a staircase of equal steps", "the LR is no staircase"),
     Detector("warmup-longer-than-run", ("header",), _of(_warmup_too_long), "warmup takes {warmup} steps, the whole run {total}", "warmup ends within the run", "put warmup_steps and total_steps into manifest.json"),
     Detector("lr-restarts", _R, _of(_restarts), "the LR restarts {count} {count:time|times} at an even period: by design", "no periodic restarts"),

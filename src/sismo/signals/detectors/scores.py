@@ -68,5 +68,5 @@ def _fell(series: Series) -> float:
 
 
 DETECTORS = (
-    Detector("held-out-score-never-moves", (LOSS_TRAIN, "metric"), _never_moves, "{channel} is {value:.6g} at each of {rows} evaluations, to its last digit, and the training loss hardly falls: so it is where every example gets the same answer", "the scores on held-out examples move, or the loss falls"),
+    Detector("held-out-score-never-moves", (LOSS_TRAIN, "metric"), _never_moves, "{channel} is {value:.6g} at each of {rows} evaluations, to its last digit, and the training loss hardly falls: so it is where every example gets the same answer", "no score on held-out examples stands still beside a loss that hardly falls"),
 )  # fmt: skip

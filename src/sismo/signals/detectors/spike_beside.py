@@ -147,11 +147,11 @@ def _judged_that_stays(view: View) -> Spike | Observation:
 
 _READS = (LOSS_TRAIN,)
 DETECTORS = (
-    Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "the gradient norm does not rise with the spike, or there is none", thresholds=(_NORM,), live=True),
-    Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm returns to its level after the spike, or there is none"),
-    Detector("jump-out-of-calm", (*_READS, GRAD_NORM_PRE), _out_of_calm, "the jump is there at once at step {start}, and the step before it was as small as others (gradient norm {norm:.3g}): nothing threw the weights", "a large step or a towering row begins the jump, or there is none"),
-    Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR is smooth at the spike, or there is none", thresholds=(_LR_JUMP,), live=True),
-    Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "the validation loss rises with it, or there is no spike"),
+    Detector("norm-at-spike", (*_READS, GRAD_NORM_PRE), norm_at, "the gradient norm in the same step is {norm:.3g}, {ratio:.1f}× its level of {base:.3g}", "no spike comes with a rise of the gradient norm", thresholds=(_NORM,), live=True),
+    Detector("norm-stays-up-after-spike", (*_READS, GRAD_NORM_PRE), _norm_stays_up, "the gradient norm stays {ratio:.1f}× higher after step {start}", "the gradient norm does not stay up after a spike"),
+    Detector("jump-out-of-calm", (*_READS, GRAD_NORM_PRE), _out_of_calm, "the jump is there at once at step {start}, and the step before it was as small as others (gradient norm {norm:.3g}): nothing threw the weights", "no jump comes whole out of steps as small as others"),
+    Detector("lr-jump-at-spike", (*_READS, LR), _lr_at, "the LR jumps from {before:.3g} to {after:.3g} at step {start}, where the loss does", "the LR does not jump where the loss does", thresholds=(_LR_JUMP,), live=True),
+    Detector("val-unmoved-by-spike", (*_READS, LOSS_VAL), _val_unmoved, "the validation loss does not rise with it ({first:.4g}, then {last:.4g})", "no spike leaves the validation loss as it was"),
     Detector("gap-opens-with-jump", (*_READS, LOSS_VAL), _gap_opens, "at the next evaluation the training loss is {train:.4g} and the validation loss {val:.4g}, {ratio:.2f}× where it was {usual:.2f}×: a worse model would be worse on both alike", "the training loss does not part from the validation loss with a jump"),
-    Detector("val-jumps-with-spike", (*_READS, LOSS_VAL), _val_jumps, "the validation loss rises with it ({first:.4g}, then {last:.4g})", "the validation loss does not rise with it, or there is no spike"),
+    Detector("val-jumps-with-spike", (*_READS, LOSS_VAL), _val_jumps, "the validation loss rises with it ({first:.4g}, then {last:.4g})", "the validation loss does not rise with a spike"),
 )  # fmt: skip

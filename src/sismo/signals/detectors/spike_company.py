@@ -143,6 +143,6 @@ DETECTORS = (
     Detector("spikes-at-one-distance", _READS, _even, "{count} spikes come every {period:.4g} steps, from step {start} on", "spikes do not come at one distance"),
     Detector("jump-after-spikes", _READS, _jump_after_spikes, "{count} spikes lead up to the jump, from step {start} on", "no spikes lead up to a jump"),
     Detector("spikes-grow-with-lr", (*_READS, LR), _grow_with_lr, "{count} spikes from step {start} to {end}, oftener and higher where the LR is high (up to {top:.3g})", "spikes do not follow the LR"),
-    Detector("unrest-before-spike", _READS, _restless, "the loss was up {count} times in the 20 rows before step {start} already, and not before them", "the spike comes out of calm, or there is none"),
+    Detector("unrest-before-spike", _READS, _restless, "the loss was up {count} times in the 20 rows before step {start} already, and not before them", "no spike follows others within a few rows"),
     Detector("excursions-of-one-height", _READS, _unconfirmed, "{count} excursions stand out of the window but none above the others: the noise has heavy tails", "no crowd of equal excursions"),
 )  # fmt: skip
