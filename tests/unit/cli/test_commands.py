@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,25 @@ def test_series_shows_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert "from train_loss" in text
     assert "NaN" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("group", [[], ["lab"], ["bench"]])
+def test_no_line_of_a_list_of_commands_is_cut_off(group: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*group, "--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands:")[2].partition("Examples:")[0]
+    assert listed.strip()
+    assert "..." not in listed
+
+
+def test_the_lab_has_help_where_torch_is_not_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("sismo.lab")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert run(["lab", "run", "--help"]) == 0
+    assert run(["lab", "run", "--root", str(tmp_path)]) == 2
+    assert "pip install 'sismo[torch]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

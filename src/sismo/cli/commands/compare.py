@@ -10,10 +10,11 @@ from sismo.cli.options import lang
 
 
 @click.command(
+    short_help="Say where two runs part, and what was configured differently.",
     epilog="""\b
 Examples:
   sismo compare runs/good runs/broken
-  sismo compare before.jsonl after.jsonl -o compare.html"""
+  sismo compare before.jsonl after.jsonl -o compare.html""",
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")

@@ -12,6 +12,7 @@ RECIPE, PATCH = "fix.json", "fix.patch"
 
 
 @click.command(
+    short_help="Print what to change: checkpoint, batches, settings, code.",
     epilog="""\b
 Examples:
   sismo fix runs/latest
@@ -23,7 +24,7 @@ Examples:
 Exit codes:
   0  there is something to change, or to look at first
   1  nothing is prescribed: healthy, or not sure enough; it says why
-  2  something could not be read or written"""
+  2  something could not be read or written""",
 )
 @click.argument("path", metavar="RUN_OR_LOG")
 @as_json

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    short_help="Write what happened, in seven parts, with pictures.",
     epilog="""\b
 Examples:
   sismo postmortem runs/latest
@@ -25,7 +26,7 @@ Examples:
 \b
 Exit codes:
   0  written
-  2  something could not be read or written"""
+  2  something could not be read or written""",
 )
 @click.argument("path", metavar="RUN_OR_LOG")
 @click.option(

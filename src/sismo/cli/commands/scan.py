@@ -11,6 +11,7 @@ from sismo.cli.options import jobs, lang, ray
 
 
 @click.command(
+    short_help="Say what fails among many runs, since when, by which settings.",
     epilog="""\b
 Examples:
   sismo scan runs/
@@ -24,7 +25,7 @@ goes on there, and runs that did not change are not read again.
 Exit codes:
   0  scanned, and nothing at the --fail-on level or worse
   1  scanned, and something was found
-  2  something could not be read, or nothing was there"""
+  2  something could not be read, or nothing was there""",
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--output", "-o", default="scan", metavar="DIR", help="Folder for the table and the page.  [default: scan]")

@@ -11,6 +11,7 @@ from sismo.cli.group import group_of
 
 @click.group(
     cls=group_of(sys.modules[__name__]),
+    short_help="Measure sismo: how often it is right, what it costs, how fast.",
     epilog="""\b
 Examples:
   sismo bench accuracy --seeds 3 --jobs 8

@@ -10,6 +10,7 @@ from sismo.cli.options import jobs, ray, write
 
 
 @click.command(
+    short_help="Train the lab's runs, judge each, count what is right.",
     epilog="""\b
 Examples:
   sismo bench accuracy --seeds 5 --jobs 8
@@ -20,7 +21,7 @@ Trained runs are kept in DIR/runs and not trained again while seed, steps
 and the code that made them are the same: after Ctrl-C the same command
 goes on.
 
-Exit codes: 0 all bars are met, 1 one is missed, 2 it could not be done"""
+Exit codes: 0 all bars are met, 1 one is missed, 2 it could not be done""",
 )
 @click.option("--faults", default="", metavar="NAMES", help="Faults and healthy kinds, with commas.  [default: all]")
 @click.option("--models", default="", metavar="NAMES", help="Models, with commas.  [default: all]")

@@ -7,7 +7,7 @@ import click
 from sismo.cli.options import beside, write
 
 
-@click.command()
+@click.command(short_help="Train with and without the recorder, step by step.")
 @click.option("--steps", type=click.IntRange(min=10), default=60, metavar="N", help="Steps of each loop.  [default: 60]")
 @click.option(
     "--passes", type=click.IntRange(min=1), default=3, metavar="N", help="How often the same steps are trained again.  [default: 3]"

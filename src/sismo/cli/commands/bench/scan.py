@@ -7,7 +7,7 @@ import click
 from sismo.cli.options import write
 
 
-@click.command()
+@click.command(short_help="Scan many recorded runs: joblib, again, and Ray.")
 @click.option("--runs", type=click.IntRange(min=1), default=10_000, metavar="N", help="Run folders.  [default: 10000]")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), default=2, metavar="N", help="Processes, and Ray workers.  [default: 2]")
 @write

@@ -7,7 +7,7 @@ import click
 from sismo.cli.options import beside, write
 
 
-@click.command()
+@click.command(short_help="Time reading and judging, and starting.")
 @click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, metavar="N", help="Rows of the long log.  [default: 1000000]")
 @click.option("--repeats", type=click.IntRange(min=1), default=5, metavar="N", help="Rounds; all commands take turns.  [default: 5]")
 @click.option("--formats", is_flag=True, help="Instead: a log of so many lines in each format, once.")

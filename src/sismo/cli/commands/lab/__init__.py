@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
+from typing import Any
 
 import click
 
 from sismo.cli.group import group_of
 
 
+class _Lab(group_of(sys.modules[__name__])):
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs a command; training is what needs torch, and help does not."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            from sismo.errors import MissingExtra
+
+            raise MissingExtra("the lab", "torch") from error
+
+
 @click.group(
-    cls=group_of(sys.modules[__name__]),
+    cls=_Lab,
     epilog="""\b
 Examples:
   sismo lab run                   four runs: a healthy one, three that fail
@@ -25,7 +38,3 @@ def COMMAND() -> None:  # noqa: N802 - the name by which commands are found
 
     The exam is three sealed runs, each with exactly one thing wrong: look at their pages, write your diagnoses, then reveal.
     """
-    from sismo.errors import MissingExtra
-
-    if importlib.util.find_spec("torch") is None:
-        raise MissingExtra("the lab", "torch")

@@ -10,10 +10,11 @@ from sismo.cli.options import lang, root
 
 
 @click.command(
+    short_help="Write down what is wrong with a run.",
     epilog="""\b
 Examples:
   sismo lab answer 01 bad-init --because "panel 4 is huge at step 0"
-  sismo lab answer 03 unknown --because "the causality probe decides"\n"""
+  sismo lab answer 03 unknown --because "the causality probe decides"\n""",
 )
 @click.argument("number", metavar="RUN")
 @click.argument("name", metavar="DIAGNOSIS")

@@ -8,10 +8,11 @@ from sismo.cli.options import as_json, lang
 
 
 @click.command(
+    short_help="List every fault with its truth, and every healthy kind.",
     epilog="""\b
 Examples:
   sismo lab faults
-  sismo lab faults --json | jq -r '.faults[].id'"""
+  sismo lab faults --json | jq -r '.faults[].id'""",
 )
 @as_json
 @lang

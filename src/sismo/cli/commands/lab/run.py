@@ -14,13 +14,14 @@ _OF_THE_EXAM = ("lr", "layout", "norm", "init", "naive_loss", "scale")
 
 
 @click.command(
+    short_help="Train a healthy run and three sealed ones that fail.",
     epilog="""\b
 Examples:
   sismo lab run                         the healthy run and the exam
   sismo lab run --naive-loss --scale 30 --init xavier
   sismo lab run --lr 0.1                no warmup shows on panels 1 and 3
   sismo lab run --fault bad-init --seed 3 --steps 600
-  sismo lab run --fault past-convergence    the gap opens: overfitting"""
+  sismo lab run --fault past-convergence    the gap opens: overfitting""",
 )
 @click.option("--fault", metavar="NAME", help="Only this fault, not sealed; see sismo lab faults.")
 @click.option("--healthy", metavar="NAME", help="Only this healthy run that looks odd.")
