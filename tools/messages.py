@@ -48,8 +48,6 @@ _WORDS = (
     "epoch",
     "training loss",
     "validation loss",
-    "robust",
-    "literal",
     "not read",
     "running",
     "completed",

@@ -73,7 +73,7 @@ def render(
         "header",
         tag("span", "sismo", class_="brand"),
         tag("span", title, class_="run", title=title),
-        tag("span", f"{document.source} · {language.word(document.preset)}", class_="source"),
+        tag("span", f"{document.source} · {document.preset}", class_="source"),
         tag("button", "◐", type="button", id="theme", title=language.word("dark or light"), aria_label=language.word("dark or light")),
     )
     style, script = asset("page.css"), join(asset(f"{name}.js") for name in SCRIPTS)

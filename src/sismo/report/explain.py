@@ -27,7 +27,7 @@ def question(node: Node, detectors: Mapping[str, Detector], titles: Mapping[str,
         (word("What it asks"), [word(node.asks)]),
         (word("Why it matters"), [word(node.why)]),
         (word("What it reads"), [_signal(name, detectors, page) for name in node.signals]),
-        (word("Thresholds"), [_limit(limit) for limit in _limits(node.signals, detectors)]),
+        (word("Thresholds"), [_limit(limit, page) for limit in _limits(node.signals, detectors)]),
         (word("Yes"), follow(node.yes)),
         (word("No"), follow(node.no)),
         (word("Unknown"), follow(node.unknown)),
@@ -66,8 +66,8 @@ def threshold(limit: Threshold, users: Sequence[str], page: Page) -> str:
     word = page.word
     rows: list[Row] = [
         (word("What it decides"), [word(limit.about)]),
-        ("robust", [f"{limit.robust:g} {limit.unit}".rstrip()]),
-        ("literal", [f"{limit.literal:g} {limit.unit}".rstrip()]),
+        ("robust", [_amount(limit.robust, limit.unit, page)]),
+        ("literal", [_amount(limit.literal, limit.unit, page)]),
         (word("Used by"), [", ".join(users)]),
         (word("Source"), [limit.source]),
         (
@@ -118,7 +118,20 @@ def _limits(signals: Sequence[str], detectors: Mapping[str, Detector]) -> list[T
     return list({limit.name: limit for limit in found}.values())
 
 
-def _limit(limit: Threshold) -> str:
-    return f"{limit.name} = {limit.robust:g} {limit.unit}".rstrip() + (
-        "" if limit.literal == limit.robust else f" (literal: {limit.literal:g})"
-    )
+def _limit(limit: Threshold, page: Page) -> str:
+    said = f"{limit.name} = {_amount(limit.robust, limit.unit, page)}"
+    return said if limit.literal == limit.robust else f"{said} (literal: {limit.literal:g})"
+
+
+def _amount(value: float, unit: str, page: Page) -> str:
+    """A value with its unit, as it is said."""
+    fill = page.language.fill
+    said = {
+        "row": fill("{value:g} {value:row|rows}", value=value),
+        "step": fill("{value:g} {value:step|steps}", value=value),
+        "nat": fill("{value:g} {value:nat|nats}", value=value),
+        "share": f"{value:g} ({100 * value:g} %)",
+        "flag": fill("{value:g} (1 is on, 0 is off)", value=value),
+        "1": f"{value:g}",
+    }
+    return said.get(unit, f"{value:g} {unit}".rstrip())
