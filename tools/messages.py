@@ -48,7 +48,6 @@ _WORDS = (
     "epoch",
     "training loss",
     "validation loss",
-    "not read",
     "running",
     "completed",
     "crashed",

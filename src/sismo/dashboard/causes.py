@@ -35,7 +35,7 @@ def _body(cause: CauseItem, unit: str, language: Language) -> Iterator[Markup]:
     say, word = language.say, language.word
     yield tag("p", say(cause.statement))
     if cause.consequence_of:
-        yield tag("p", word("Follows from it"), ": ", tag("code", cause.consequence_of))
+        yield tag("p", word("Follows from"), " ", tag("code", cause.consequence_of))
     for title, items in (
         (word("Evidence"), cause.evidence),
         (word("Against"), cause.against),

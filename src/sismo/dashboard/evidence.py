@@ -8,12 +8,14 @@ from sismo.dashboard.alarms import owner_of
 from sismo.dashboard.registry import panels
 from sismo.postmortem import EvidenceItem
 from sismo.report.language import Language
-from sismo.report.markup import Markup, tag
+from sismo.report.markup import Markup, raw, tag
 
 
 def evidence(items: Sequence[EvidenceItem], language: Language, unit: str) -> Markup:
     """A list of evidence; nothing for an empty one. A piece without a place in time is plain text."""
-    return tag("ul", *(_item(item, language, unit) for item in items), class_="evidence") if items else Markup()
+    # What several signals miss is missed once.
+    lines = dict.fromkeys(str(_item(item, language, unit)) for item in items)
+    return tag("ul", *map(raw, lines), class_="evidence") if items else Markup()
 
 
 def zoom(item: EvidenceItem) -> dict[str, str | float | None]:

@@ -39,7 +39,7 @@ def _lines(document: PostMortem, language: Language) -> Iterator[str]:
 def _cause(cause: CauseItem, language: Language, *, first: bool) -> Iterator[str]:
     say, word = language.say, language.word
     where = "" if cause.step is None else language.fill(", step {step}", step=cause.step)
-    after = f" ({word('Follows from it')}: {cause.consequence_of})" if cause.consequence_of else ""
+    after = " " + language.fill("(follows from {id})", id=cause.consequence_of) if cause.consequence_of else ""
     yield f"### {escaped(say(cause.title))} (`{cause.id}`, {word(cause.severity)}, {cause.confidence:.2f}{where}){after}"
     yield ""
     yield escaped(say(cause.statement))

@@ -12,7 +12,7 @@ from sismo.report.language import Language
 from sismo.report.markup import Markup, join, raw, tag
 from sismo.scan.groups import Group, Link, groups, links, tally, timeline
 from sismo.scan.scanning import Scanned
-from sismo.scan.summary import NAMES, headline, state, strays
+from sismo.scan.summary import counted, headline, state, strays
 from sismo.scan.types import STATES, Row
 from sismo.tree.catalogue import causes
 
@@ -50,9 +50,7 @@ def _strays(scanned: Scanned, language: Language) -> Markup | None:
 
 def _counts(rows: Sequence[Row], language: Language) -> Markup:
     counts = tally(rows)
-    return tag(
-        "p", *(tag("span", tag("i", class_=name), f"{counts[name]:,} {language.word(NAMES[name])}") for name in STATES), class_="counts"
-    )
+    return tag("p", *(tag("span", tag("i", class_=name), language.say(counted(name, counts[name]))) for name in STATES), class_="counts")
 
 
 def _since(rows: Sequence[Row], language: Language) -> Markup | None:
@@ -64,7 +62,7 @@ def _since(rows: Sequence[Row], language: Language) -> Markup | None:
     bars: list[Markup] = []
     for at, bucket in enumerate(buckets):
         base = float(_HEIGHT)
-        told = ", ".join(f"{bucket.counts[name]} {language.word(NAMES[name])}" for name in STATES if bucket.counts.get(name))
+        told = ", ".join(language.say(counted(name, bucket.counts[name])) for name in STATES if bucket.counts.get(name))
         pile: list[Markup] = [tag("title", f"{_day(bucket.start)} – {_day(bucket.end)}: {told}")]
         for name in reversed(STATES):
             if tall := _HEIGHT * bucket.counts.get(name, 0) / most:

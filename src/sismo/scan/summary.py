@@ -10,14 +10,14 @@ from sismo.scan.groups import groups, tally
 from sismo.scan.scanning import Scanned
 from sismo.scan.types import STATES, Row, State
 
-NAMES: Mapping[State, str] = {
-    "broken": "broken",
-    "warning": "warning",
-    "unjudged": "no verdict",
-    "healthy": "healthy",
-    "unread": "not read",
+COUNTED: Mapping[State, Text] = {
+    "broken": Text("{count:,} {count:broken|broken}"),
+    "warning": Text("{count:,} with {count:a warning|warnings}"),
+    "unjudged": Text("{count:,} without a verdict"),
+    "healthy": Text("{count:,} {count:healthy|healthy}"),
+    "unread": Text("{count:,} not read"),
 }
-"""What each state is called."""
+"""How many runs are in each state."""
 
 _MARKS = {"unread": "unknown"}
 _SHOWN = 12
@@ -32,6 +32,11 @@ def headline(rows: Sequence[Row]) -> Text:
     if not failing:
         return Text("Nothing at warning or worse in {runs} {runs:run|runs}.", {"runs": f"{runs:,}"})
     return Text("{failing} of {runs} runs {failing:fails|fail}.", {"failing": f"{failing:,}", "runs": f"{runs:,}"})
+
+
+def counted(name: State, count: int) -> Text:
+    """How many runs are in a state."""
+    return COUNTED[name]._replace(numbers={"count": count})
 
 
 def state(rows: Sequence[Row]) -> State:
@@ -59,7 +64,7 @@ def render(scanned: Scanned, page: Page) -> str:
     counts = tally(rows)
     lines = [page.paint(page.say(headline(rows)), "bold")]
     shown: list[State] = [name for name in STATES if counts[name]]
-    lines.append("  ".join(f"{page.mark(_MARKS.get(name, name))} {counts[name]:,} {page.word(NAMES[name])}" for name in shown))
+    lines.append("  ".join(f"{page.mark(_MARKS.get(name, name))} {page.say(counted(name, counts[name]))}" for name in shown))
     found = groups(rows)
     if found:
         wide = max(len(group.cause) for group in found[:_SHOWN])

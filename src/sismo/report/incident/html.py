@@ -11,6 +11,9 @@ from sismo.report.incident.sections import Block, Bullets, Code, Missing, Paragr
 from sismo.report.language import Language
 from sismo.report.markup import Markup, join, raw, tag
 
+_SHORT = 4
+"""Letters of a cell that leaves its column to the others: a number, a dash."""
+
 _STYLE = """
 :root { color-scheme: light dark; --line: #ccd2da; --soft: #f3f5f8; --mark: #8a5a00; }
 @media (prefers-color-scheme: dark) { :root { --line: #444c56; --soft: #22272e; --mark: #e3b341; } }
@@ -18,10 +21,11 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; p
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--line); }
 .scroll { overflow-x: auto; overflow-wrap: break-word; } table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
-th { white-space: nowrap; } td { min-width: 8rem; } td:first-child { min-width: min(10rem, max-content); }
+th { white-space: nowrap; } td { min-width: 5rem; } td.short { min-width: 0; }
 pre { font: .9rem/1.4 ui-monospace, monospace; }
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; }
 .missing { border-left: 3px solid var(--mark); padding: .1rem .7rem; margin: .5rem 0; background: var(--soft); }
+@media (max-width: 30rem) { .scroll { font-size: .8rem; } th { padding-right: .4rem; } td { padding-right: .4rem; min-width: 4rem; } }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); gap: .5rem; }
 .figures svg { width: 100%; height: auto; }
 """
@@ -73,4 +77,4 @@ def _block(block: Block, incident: Incident, language: Language) -> Iterator[Mar
 
 
 def _row(cells: Sequence[str], name: str) -> Markup:
-    return tag("tr", *(tag(name, cell) for cell in cells))
+    return tag("tr", *(tag(name, cell, class_="short" if len(cell) <= _SHORT else None) for cell in cells))
