@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL
-from sismo.records.types import Series
+from sismo.records.types import Series, Values
 from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, classes, language_sign, names
 from sismo.signals.levels import end_level, level, noise, part_levels, wander
@@ -223,9 +223,14 @@ def _plateau(view: View) -> Observation:
     blocks = block_means(late, 20)
     still = fell < 0.01 or (mann_kendall(blocks) > -1.96 and fell < 0.05)
     low = end_level(loss) < 1.05 * level(loss.values[:3])
-    return (
-        present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last) if still and fell > -0.05 and low else absent(LOSS_TRAIN)
-    )
+    stands = still and fell > -0.05 and low and not _leaves(late, last)
+    return present(int(middle), int(loss.steps[-1]), channel=LOSS_TRAIN, level=last) if stands else absent(LOSS_TRAIN)
+
+
+def _leaves(late: Values, settled: float) -> bool:
+    """Whether the last rows climb out of their level and of its noise: half as much again, as a loss does that runs away."""
+    end = level(late[-5:])
+    return end > 1.5 * settled and end - settled > 5 * noise(late)
 
 
 def _above_start(view: View) -> Observation:

@@ -152,6 +152,22 @@ def test_a_loss_that_ends_where_it_began_and_stands_is_a_plateau() -> None:
     assert "plateau" in names(run(loss=hump))
 
 
+@pytest.mark.parametrize("rows", [10, 30])
+def test_a_loss_that_runs_away_at_the_end_does_not_stand(rows: int) -> None:
+    settled = np.concatenate([falling(200), level(400 - rows, 2.0, 0.02)])
+    assert state(run(loss=np.concatenate([settled, level(rows, 2.0, 0.02)])), "loss-stands-late") is State.PRESENT
+    away = run(loss=np.concatenate([settled, 2.0 * np.geomspace(1.05, 12, rows)]))
+    assert state(away, "loss-stands-late") is State.ABSENT
+    lost = run(loss=np.concatenate([settled, 2.0 * np.geomspace(1.05, 12, rows), np.full(60, np.nan)]))
+    assert state(lost, "loss-stands-late") is State.ABSENT
+
+
+def test_one_spike_near_the_end_leaves_a_plateau_a_plateau() -> None:
+    loss = np.concatenate([falling(200), level(400, 2.0, 0.02)])
+    loss[-3:-1] = 9.0
+    assert state(run(loss=loss), "loss-stands-late") is State.PRESENT
+
+
 @pytest.mark.parametrize("rows", [15, 40, 80])
 @pytest.mark.parametrize("every", [10, 20, 50])
 def test_a_rise_in_a_log_of_one_row_in_many_steps_is_seen_however_few_rows_it_takes(rows: int, every: int) -> None:
