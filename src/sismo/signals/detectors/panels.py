@@ -286,7 +286,7 @@ def _replicas(view: View) -> Observation:
     """What the recorder says when it compared the replicas' weights."""
     asked = [event for event in view.events if event.kind == "probe" and "replicas" in event.data]
     if not asked:
-        return unknown("the {probe} probe", probe="replica checksum")
+        return unknown("checksums of the replicas")
     apart = next((event for event in asked if event.data["replicas"] == "differ"), None)
     return present(apart.step) if apart else absent()
 

@@ -19,6 +19,21 @@ _OF_THE_CODE = ("causal", "init", "flow", "leakage")
 """Probes of the model, the loop and the data; the others ask about one step."""
 _PHASES = {"loss": word("the loss"), "forward": word("the forward pass"), "backward": word("the backward pass")}
 """Phases of a step as a sentence says them, where no module is known."""
+_ASKED = {
+    "NaN-origin": word("the probe for the origin of a NaN"),
+    "batch": word("the probe of the batch"),
+    "causality": word("the causality probe"),
+    "evaluation": word("the probe of the evaluation"),
+    "flow": word("the probe of gradients and updates"),
+    "fp32 replay": word("a replay of the step in fp32"),
+    "init": word("the initialisation probe"),
+    "initialisation": word("the initialisation probe"),
+    "leakage": word("the leakage probe"),
+    "re-run after the fix": word("a re-run after the fix"),
+    "replay": word("a replay of the step"),
+    "training mode": word("the probe of the training mode"),
+}
+"""What is missing where a probe was not run."""
 _NOTHING = "none"
 """The result of a probe of a step at which there was nothing to explain: it says nothing of other steps."""
 
@@ -33,7 +48,7 @@ def _event(kind: str, key: str, value: str, *, proof: bool = True) -> Callable[[
     def look(view: View) -> Observation:
         asked = [event for event in view.events if event.kind == "probe" and key in event.data]
         if not asked:
-            return unknown("the {probe} probe", probe=kind)
+            return unknown(_ASKED[kind])
         last = asked[-1]
         probe = str(last.data.get("probe", ""))
         if last.data[key] != value:

@@ -126,7 +126,7 @@ def _worth_a_look(view: View) -> Observation:
 
 _READS = (LOSS_TRAIN,)
 DETECTORS = (
-    Detector("loss-spike", _READS, _spike, "the loss is {peak:.4g} at step {at}, {z:.1f} robust σ above {before:.4g} ({count} such)", "no step stands above the noise of this run ({excursions} excursions of ordinary height)", thresholds=_SPIKE_LIMITS, live=True),
+    Detector("loss-spike", _READS, _spike, "the loss is {peak:.4g} at step {at}, {z:.1f} robust σ above {before:.4g} ({count} such)", "no step stands above the noise of this run ({excursions} {excursions:excursion|excursions} of ordinary height)", thresholds=_SPIKE_LIMITS, live=True),
     Detector("spike-recovers", _READS, _recovered, "the spike at step {at} ({peak:.4g}) is back at its level by step {back}", "no spike is back at its level in time", thresholds=_SPIKE_LIMITS, live=True),
     Detector("spike-persists", _READS, _persistent, "after step {start} the loss stays up: {now:.4g} against {before:.4g} before", "the loss does not stay up after a spike", thresholds=_SPIKE_LIMITS, live=True),
     Detector("loss-drifts-after-one-row", _READS, _drifts, "one row, step {at}, is thrown to {peak:.4g}; the next is nearly back, and from there the loss drifts to {now:.4g}", "no drift follows a single row that towers"),
