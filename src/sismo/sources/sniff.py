@@ -12,8 +12,9 @@ from typing import cast
 from sismo.errors import MalformedLog, SourceError, UnrecognisedLog
 from sismo.records.types import Note, Run
 from sismo.sources.base import Content, Format, Sample, Table
-from sismo.sources.content import StreamContent, UnreadableLog, is_binary, open_content, sample_of
+from sismo.sources.content import HEAD_BYTES, StreamContent, UnreadableLog, is_binary, open_content, sample_of
 from sismo.sources.messages import Messages, key_of_text, printed
+from sismo.sources.program import no_log
 from sismo.sources.registry import plugins
 
 MIN_SCORE = 5
@@ -61,6 +62,8 @@ def _read_content(label: str, content: StreamContent) -> list[Table | Run]:
     if key := key_of_text(sample):
         text = "\n".join(part for line in sample.text.split("\n") for part in printed(line, key))
         sample, whole = sample._replace(head=text.encode("utf-8", "surrogatepass"), text=text), Messages(content, key)
+    if reason := no_log(sample.text, whole=len(sample.head) < HEAD_BYTES):
+        raise UnrecognisedLog(label, reason)
     chosen = best(sample)
     if chosen is None:
         reason = (
