@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from sismo.records.channels import LOSS_SCALE, LR
 from sismo.records.numeric import median
-from sismo.records.objective import objective
+from sismo.records.objective import clips_a_policy, objective, regresses_a_choice
 from sismo.records.types import RECORDED, Event, Header, Note, Run, Series, Steps, Values
 from sismo.signals import scale as scales
 from sismo.signals import schedule as schedules
@@ -153,6 +153,8 @@ class View:
     def objective(self) -> str | None:
         """``rl`` or ``gan`` where the keys of a log, or the terms that a recorder was given, show such an objective.
 
+        ``rl`` too where a recorded loss draws one picked output of a plain network to a number, which is what an action is worth, or clips
+        the ratio of a policy.
         ``contrast`` where the targets that it saw do: of many similarities always the first, for which no layer has as many outputs. The
         others come out of a queue, which is random at first and gets hard.
         """
@@ -161,7 +163,16 @@ class View:
         shown = objective(
             [frozenset({*_WORD.findall(series.channel.partition("/")[2].lower()), "loss"}) for series in self.family("loss_term")]
         )
+        if shown is None and any(regresses_a_choice(ops) or clips_a_policy(ops) for ops in self._graphs()):
+            return "rl"
         return shown or ("contrast" if self._is_a_contrast() else None)
+
+    def _graphs(self) -> Iterator[Sequence[str]]:
+        """The operations that each loss was made of whose whole graph was seen."""
+        for event in self._events:
+            ops = event.data.get("ops") if event.kind == "graph" and event.data.get("whole") else None
+            if isinstance(ops, list):
+                yield cast("list[str]", ops)
 
     def _is_a_contrast(self) -> bool:
         levels = self.finite("target/level")
