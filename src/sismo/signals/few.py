@@ -1,12 +1,16 @@
-"""Whether a run sees the same few batches all along."""
+"""Whether a run sees the same few batches all along, or each of its batches as often as any other."""
 
 from __future__ import annotations
 
-from sismo.records.numeric import distinct
+import numpy as np
+
+from sismo.records.numeric import distinct, median
 from sismo.signals.view import View
 
 _FEW = 6
 """Batches of an epoch so short that each is seen three times in 20 steps."""
+_ALIKE = 0.9
+"""Share of the batches that come as often as the usual one; a run begins and ends within a round."""
 
 
 def sees_few_batches(view: View) -> bool:
@@ -15,3 +19,15 @@ def sees_few_batches(view: View) -> bool:
     """
     prints = view.series("batch/fingerprint")
     return prints is not None and len(prints) > _FEW and distinct(prints.values).size <= _FEW
+
+
+def sees_each_as_often(view: View) -> bool:
+    """Whether nearly every batch of a recorded run comes the same number of times, two or more. False where nothing tells."""
+    prints = view.series("batch/fingerprint")
+    if prints is None or len(prints) <= _FEW:
+        return False
+    ordered = np.sort(prints.values)
+    ends = np.flatnonzero(ordered[1:] != ordered[:-1])
+    counts = np.diff(np.concatenate([[-1], ends, [ordered.size - 1]])).astype(np.float64)
+    usual = median(counts)
+    return usual >= 2 and int(np.count_nonzero(counts == usual)) >= _ALIKE * counts.size

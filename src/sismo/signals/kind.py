@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import RECORDED
 from sismo.signals.view import View
@@ -13,6 +15,7 @@ TOKENS = ("mfu", "token")
 _LARGE_VOCABULARY = 200
 LARGEST_ENTROPY = 14.0
 """ln of a vocabulary of 1.2 million: no uniform guess over tokens costs more."""
+_BELOW = 0.05
 _FIRST_FALL = 1.0
 _FIRST_LOSS = (6.9, LARGEST_ENTROPY)
 """From ln of 1,000 on: a first loss between them is a uniform guess over tokens."""
@@ -35,6 +38,12 @@ def classes(view: View) -> int | None:
     if size < 2 and counted is not None and len(counted):
         size = int(counted.values[-1])
     return size if size >= 2 else None
+
+
+def goes_below_zero(view: View) -> bool:
+    """Whether more than one in twenty rows of the loss are under 0, as those of a policy, of two networks and of a density are."""
+    loss = view.finite(LOSS_TRAIN)
+    return loss is not None and len(loss) > 0 and float(np.mean(loss.values < 0)) > _BELOW
 
 
 def fine_tuned(view: View) -> bool:

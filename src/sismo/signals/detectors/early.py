@@ -19,6 +19,8 @@ _FIRST_STEPS = 50
 """The user's second document puts the V at step 5 to 20 and its healing within about 200 steps."""
 _BIT = 3
 """How many times the first norm a peak is under that a loss may fall through."""
+_ROUGH = 3.5
+"""Climb over the noise of the first rows that it may be all by itself: medians of three have two thirds of it, and 50 of them span 4.5 of that."""
 _LONG = 200
 """Steps after which a run that has got over its first ones has learnt something."""
 _LEARNT = 0.8
@@ -81,7 +83,8 @@ def _loss_v_early(view: View) -> Observation:
     base = float(loss.values[:top].min())
     top += int(np.argmax(loss.values[top - 1 : top + 2])) - 1
     taller = (50 / len(usual)) ** 0.5
-    tall = climb > max(taller * max(usual), 5 * noise(loss.values[:200]), 0.05 * abs(base)) and climb < _THROWN * abs(base)
+    rough = max(5 * noise(loss.values[:200]), _ROUGH * noise(loss.values[:rows]))
+    tall = climb > max(taller * max(usual), rough, 0.05 * abs(base)) and climb < _THROWN * abs(base)
     if tall and float(loss.values.min()) > 0:
         logs = np.log(loss.values)
         factors = [_climb(logs[start : start + rows])[0] for start in starts if len(loss) - start >= 20]

@@ -11,9 +11,14 @@ from sismo.signals.levels import level, noise, wander
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
+_FAR = 10
+
 
 def _jumps_at_start(view: View) -> Observation:
-    """In the first rows the loss leaps, within two of them, to half as much again as its start, and does not fall back in the next."""
+    """In the first rows the loss leaps, within two of them, to half as much again as its start, and does not fall back in the next.
+
+    Ten times its start is not back, however much higher it was.
+    """
     loss = view.finite(LOSS_TRAIN)
     if loss is None or len(loss) < 2:
         return unknown(LOSS_TRAIN)
@@ -31,7 +36,7 @@ def _jumps_at_start(view: View) -> Observation:
     if math.log(float(first[index]) / start) < 5 * _multiplied(loss.values[index:112]):
         return absent(LOSS_TRAIN)
     following = loss.values[index + 1 : index + 4]
-    stays = not following.size or level(following) > start + 0.5 * (float(first[index]) - start)
+    stays = not following.size or level(following) > min(start + 0.5 * (float(first[index]) - start), _FAR * start)
     return present(int(loss.steps[index]), channel=LOSS_TRAIN, start_value=start, peak=float(first[index])) if stays else absent(LOSS_TRAIN)
 
 

@@ -34,6 +34,10 @@ _UNTRAINED = math.log(100)
 _CLASSES = (2, 3, 4, 5, 10, 100, 1000)
 _NOTHING, _FIVE = 1e-3, 0.2
 """A first row over the last level: under this it began at next to nothing, under that the level is five times as high."""
+_SLOWEST, _FASTEST, _FALLS = 0.25, 1.6, 0.15
+"""A norm over the sum of as many gradients like the first, at its start and at its end; share of rows under the row before. Measured on 26
+loops without zero_grad: 0.27 to 1.0, 0.2 to 1.3, and no row but where batches of 8 are regressed; on 6 healthy models that leave their start
+in a line 0.16 to 0.8, 0.1 to 2.2, and 0.24 to 0.41."""
 _DESCENDS = 0.7
 """Share of the level of ten rows under which the next ten are in a steep descent."""
 _SPARSE_Z = 3.3
@@ -184,6 +188,8 @@ def _chance(view: View) -> Observation:
         return loss
     if view.family("loss_term") or view.objective is not None:
         return absent(LOSS_TRAIN)
+    if view.header.step_unit == "step" and int(loss.steps[-1]) - int(loss.steps[0]) < view.limit("min-rows") - 1:
+        return unknown("more rows of loss/train", rows=len(loss))  # so few single steps teach nothing
     tolerance = view.limit("chance-tolerance")
     half = loss.values[len(loss) // 2 :]
     middle, first = level(half), float(loss.values[0])
@@ -313,21 +319,27 @@ def _norm_halves_first(view: View) -> Observation:
 
 
 def _norm_piles_up(view: View) -> Observation:
-    """The norm climbs about linearly from the first rows: R² of a line over 0.9 and a rise to over 5 times the start."""
+    """The norm climbs about linearly from the first rows: R² of a line over 0.9 and a rise to over 5 times the start.
+
+    After so many steps, what piles up is about so many times the first gradient, less where these point each its own way, and hardly ever
+    less than the step before: what climbs more slowly, faster, or up and down is the norm of a model that leaves its start.
+    """
     norm = view.finite(GRAD_NORM_PRE)
     if norm is None or len(norm) < 8:
         return unknown(GRAD_NORM_PRE)
-    values = norm.values[:50]
+    values, steps = norm.values[:50], norm.steps[:50]
     x = np.arange(values.size, dtype=np.float64)
     if float(np.std(values)) == 0.0:
         return absent(GRAD_NORM_PRE)
     x, y = x - x.mean(), values - values.mean()
     fit = float(x @ y) / float((x @ x) * (y @ y)) ** 0.5
-    grows = float(values[-1]) > 5 * max(float(values[0]), 1e-30)
-    found = present(
-        int(norm.steps[0]), int(norm.steps[values.size - 1]), channel=GRAD_NORM_PRE, first=float(values[0]), last=float(values[-1])
-    )
-    return found if fit > 0.95 and grows else absent(GRAD_NORM_PRE)
+    # The first row holds one gradient where it is the first step, and else as many as there are steps between two rows.
+    held = 1.0 if int(steps[0]) <= 1 else norm.interval
+    pace = values / max(float(values[0]), 1e-30) / (1.0 + (steps - steps[0]) / held)
+    adds = level(pace[1:12]) >= _SLOWEST and float(pace[-1]) <= _FASTEST and float(np.mean(np.diff(values) < 0)) <= _FALLS
+    climbs = float(values[-1]) > 5 * max(float(values[0]), 1e-30)
+    found = present(int(steps[0]), int(steps[-1]), channel=GRAD_NORM_PRE, first=float(values[0]), last=float(values[-1]))
+    return found if fit > 0.95 and climbs and adds else absent(GRAD_NORM_PRE)
 
 
 def _collapse(view: View) -> Observation:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sismo.records.channels import LOSS_TRAIN
+from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
 from sismo.records.types import Series
 from sismo.signals.begun import USUAL_LEAST, embeddings
 from sismo.signals.kind import classes, fine_tuned
@@ -19,6 +19,9 @@ _FAMILY = "spectral"
 _JUMP = Threshold("matrix-jump", 3, 3, "×", "measured: healthy matrices change under 1.3× between looks after the first tenth of a run", "Spectral norm of a matrix over that of the look before.")  # fmt: skip
 _TINY = Threshold("matrix-starts-tiny", 0.01, 0.01, "×", "measured: 1e-4 with weights / 10,000; 0.05 to 0.9 with GPT-2's and torch's own initialisation", "Spectral norm at the first step over that at the end.")  # fmt: skip
 _CALM = 1.3
+_PACE = 2.0
+"""Growth in a step over that of the looks before, up to which it only goes on; 1.1 to 1.3 where Adam drives weights to huge targets."""
+_MILLION = 1e6
 _LARGE = 8.0
 """Spectral norm over that of any usual initialisation of a layer, torch's, Xavier's and Kaiming's, which lie under 4."""
 _LOOKS = 6
@@ -42,9 +45,28 @@ def _growth(series: Series) -> tuple[float, float, float, int]:
     return float(growth[place]), float(np.max(np.delete(growth, place))), float(np.exp(min(rates.max() * gaps[place], 99.0))), first + place
 
 
+def _goes_on(series: Series, place: int) -> bool:
+    """Whether a matrix grew by as much in each step from the look before as it had, at its fastest, between the two looks before that.
+
+    Steps of one size make it larger by the same in each, which is many times as much only because the looks are far apart.
+    """
+    earlier = slice(max(0, place - 3), place)
+    rates = np.diff(series.values[earlier]) / np.diff(series.steps[earlier])
+    pace = float(series.values[place] - series.values[place - 1]) / float(series.steps[place] - series.steps[place - 1])
+    return bool(rates.size) and pace <= _PACE * float(rates.max())
+
+
 def _moved_on_purpose(view: View, start: int, end: int) -> bool:
     """Whether weights were loaded, or the LR jumped, between two looks."""
     return any(start <= step <= end for step in _changes(view))
+
+
+def _thrown(view: View, step: int) -> bool:
+    """Whether a gradient norm before a step is not finite, or a loss before it is a million times the first one."""
+    norm, loss = view.series(GRAD_NORM_PRE), view.finite(LOSS_TRAIN)
+    lost = norm is not None and not bool(np.isfinite(norm.values[norm.steps < step]).all())
+    earlier = np.abs(loss.values[loss.steps < step]) if loss is not None else np.empty(0)
+    return lost or bool(earlier.size and earlier.max() > _MILLION * earlier[0] > 0)
 
 
 def _changes(view: View) -> list[int]:
@@ -57,7 +79,8 @@ def _changes(view: View) -> list[int]:
 def _jumps(view: View) -> Observation:
     """One matrix grows at least threefold from a look to the next, and is calm otherwise, with no LR jump or resume between.
 
-    Looks may lie far apart: then it has to grow more than it does, at its fastest, in as many steps.
+    Looks may lie far apart: then it has to grow more than it does, at its fastest, in as many steps. Where a gradient was lost before, or the
+    loss thrown a millionfold, an update has done it.
     """
     found = _matrices(view)
     if not found:
@@ -67,7 +90,8 @@ def _jumps(view: View) -> Observation:
         growth, usual, bears, place = _growth(series)
         start, end = int(series.steps[place - 1]), int(series.steps[place])
         grown = float(series.values[0]) >= USUAL_LEAST  # what starts next to 0 is multiplied by any step
-        if grown and growth >= max(view.limit("matrix-jump"), bears) and usual <= _CALM and not _moved_on_purpose(view, start, end):
+        jumped = growth >= max(view.limit("matrix-jump"), bears) and usual <= _CALM and not _goes_on(series, place)
+        if grown and jumped and not _moved_on_purpose(view, start, end) and not _thrown(view, start):
             hits.append((end, series, growth))
     if not hits:
         return absent(_FAMILY)

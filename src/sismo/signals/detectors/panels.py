@@ -10,7 +10,8 @@ import numpy as np
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
 from sismo.signals.families import members
-from sismo.signals.few import sees_few_batches
+from sismo.signals.few import sees_each_as_often, sees_few_batches
+from sismo.signals.kind import goes_below_zero
 from sismo.signals.levels import finite, level
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -252,9 +253,15 @@ def _batch(member: str, broken: Callable[[np.ndarray], np.ndarray]) -> Callable[
 
 
 def _repeats(view: View) -> Observation:
-    """A batch that comes again among others; a run that sees the same few all along trains on the whole of a small data set."""
+    """A batch that comes again among others; a run that sees the same few all along trains on the whole of a small data set.
+
+    An agent, or two networks, may go several times over what was gathered, over each batch as often.
+    """
     found = _batch("repeats", lambda v: v >= 3)(view)
-    return absent("batch/repeats") if found.state is State.PRESENT and sees_few_batches(view) else found
+    if found.state is not State.PRESENT:
+        return found
+    gathered = (view.objective in ("rl", "gan") or goes_below_zero(view)) and sees_each_as_often(view)
+    return absent("batch/repeats") if gathered or sees_few_batches(view) else found
 
 
 def _evaluations(view: View) -> Observation:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
-from sismo.signals.levels import before, level
+from sismo.signals.levels import after, before, level
+from sismo.signals.rolling import medians
 from sismo.signals.spikes import Spike
 from sismo.signals.standing import interval_of, judged, standing, stays
 from sismo.signals.trend import mann_kendall
@@ -14,6 +15,8 @@ from sismo.signals.view import View
 
 _RESTLESS, _CALM = 20, 40
 """Rows before a spike that tell whether it came out of calm, and those before them that say what calm is."""
+_SETTLED, _TWICE = 5, 2
+"""Rows whose median tells where a loss stands; times that it has to have been up before."""
 _BY_CHANCE = 2.6
 """Standard normal score that chance alone passes in 1 of 200 runs."""
 _DOUBT = 1.64
@@ -51,14 +54,18 @@ def _crowd(view: View, least: float) -> Observation:
 
 
 def _even(view: View) -> Observation:
-    """Five spikes or more at one distance: the loop makes them (a target network that is renewed), and no batch."""
+    """Five spikes or more at one distance: the loop makes them (a target network that is renewed, a lesson that follows another), and no batch.
+
+    Four are enough of those that last for some rows, whether or not they stand above the others.
+    """
     if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
         return unknown("more rows of loss/train")
-    spikes = standing(view)
-    gaps = np.diff(np.array([spike.start for spike in spikes], dtype=np.float64))
-    if gaps.size < 4 or float(np.ptp(gaps)) > 0.05 * float(gaps.mean()) + interval_of(view):
-        return absent(LOSS_TRAIN)
-    return present(spikes[0].start, spikes[-1].start, channel=LOSS_TRAIN, count=len(spikes), period=float(gaps.mean()))
+    lasting = [spike for spike in view.spikes(LOSS_TRAIN) if spike.rows >= _SETTLED]
+    for spikes, least in ((standing(view), 5), (lasting, 4)):
+        gaps = np.diff(np.array([spike.start for spike in spikes], dtype=np.float64))
+        if len(spikes) >= least and float(np.ptp(gaps)) <= 0.05 * float(gaps.mean()) + interval_of(view):
+            return present(spikes[0].start, spikes[-1].start, channel=LOSS_TRAIN, count=len(spikes), period=float(gaps.mean()))
+    return absent(LOSS_TRAIN)
 
 
 def _grow_with_lr(view: View) -> Observation:
@@ -128,6 +135,26 @@ def _restless(view: View) -> Observation:
     return found if rows >= 3 and int(np.count_nonzero(high[:-_RESTLESS])) <= 1 else absent(LOSS_TRAIN)
 
 
+def _as_high_before(view: View) -> Observation:
+    """Twice before, the loss left a level as low as that before the spike, stayed for some rows half as high as the spike is, and came back.
+
+    A run that does so by itself, as one does whose targets move with a copy of its own model, needs no bad data for another time.
+    """
+    spike, loss = judged(view), view.finite(LOSS_TRAIN)
+    if isinstance(spike, Observation):
+        return spike
+    if loss is None or (earlier := loss.values[loss.steps < spike.start]).size < _RESTLESS + _CALM:
+        return unknown("{rows} rows before the spike at step {at}", rows=_RESTLESS + _CALM, at=spike.start)
+    now = level(after(loss, spike.start, 200)[spike.rows // 2 :]) if stays(spike) else spike.peak
+    height = now - spike.before
+    rows = medians(np.lib.stride_tricks.sliding_window_view(earlier, _SETTLED))
+    state = np.where(rows > spike.before + 0.5 * height, 1, np.where(rows <= spike.before + 0.25 * height, -1, 0))
+    turns = state[state != 0]
+    count = int(np.count_nonzero((turns[1:] > 0) & (turns[:-1] < 0)))
+    found = present(spike.start, spike.end, channel=LOSS_TRAIN, count=count, now=now)
+    return found if height > 0 and count >= _TWICE else absent(LOSS_TRAIN)
+
+
 def _unconfirmed(view: View) -> Observation:
     """Confirmed by their height, but among neighbours of the same height: the noise of this run has heavy tails."""
     if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
@@ -143,6 +170,7 @@ DETECTORS = (
     Detector("spikes-at-one-distance", _READS, _even, "{count} spikes come every {period:.4g} steps, from step {start} on", "spikes do not come at one distance"),
     Detector("jump-after-spikes", _READS, _jump_after_spikes, "{count} spikes lead up to the jump, from step {start} on", "no spikes lead up to a jump"),
     Detector("spikes-grow-with-lr", (*_READS, LR), _grow_with_lr, "{count} spikes from step {start} to {end}, oftener and higher where the LR is high (up to {top:.3g})", "spikes do not follow the LR"),
+    Detector("loss-as-high-before", _READS, _as_high_before, "the loss left its level {count} times before step {start}, half as far or farther, and came back by itself", "the loss did not leave its level twice and come back before a spike"),
     Detector("unrest-before-spike", _READS, _restless, "the loss was up {count} times in the 20 rows before step {start} already, and not before them", "no spike follows others within a few rows"),
     Detector("excursions-of-one-height", _READS, _unconfirmed, "{count} excursions stand out of the window but none above the others: the noise has heavy tails", "no crowd of equal excursions"),
 )  # fmt: skip

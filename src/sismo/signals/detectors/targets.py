@@ -7,7 +7,7 @@ import numpy as np
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Series
 from sismo.signals.levels import end_level, level
-from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
+from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
 _SPREAD, _LEVEL, _AS_INPUT, _CLASSES = "target/spread", "target/level", "target/as_input", "target/classes"
@@ -80,6 +80,20 @@ def _are_the_inputs(view: View) -> Observation:
     return found if same and end_level(loss) < _LEARNT * float(loss.values[0]) else absent(_AS_INPUT)
 
 
+def _copied_blind(view: View) -> Observation:
+    """The labels are the tokens that go in, place by place, of a model whose attention hides what comes later: it is to tell the next one.
+
+    What is to copy its input, as an autoencoder is, sees all of it.
+    """
+    found, future = _are_the_inputs(view), view.finite(_FUTURE)
+    if found.state is not State.PRESENT:
+        return found
+    if future is None or not len(future) or int(future.steps[0]) > 1:
+        return unknown("{channel} of every layer", channel=_FUTURE)
+    hidden = float(future.values.max()) <= 1 - view.limit("targets-as-input")
+    return present(found.start, found.end, channel=_AS_INPUT, count=found.numbers["count"]) if hidden else absent(_FUTURE)
+
+
 def _future_is_open(view: View) -> Observation:
     """The targets are the tokens one place later in the input, and no attention layer hides that place."""
     nexts, future = view.finite(_AS_NEXT), view.finite(_FUTURE)
@@ -98,5 +112,6 @@ DETECTORS = (
     Detector("targets-vary", (_SPREAD, _LEVEL), _vary, "the targets differ within the batches that were looked at, or from one to the next", "the targets are all the same", _RECORD),
     Detector("targets-nonfinite", (_LEVEL,), _nonfinite, "the targets at step {start} are not finite", "every recorded target is finite", _RECORD),
     Detector("targets-are-the-inputs", (_AS_INPUT, LOSS_TRAIN), _are_the_inputs, "the labels are the tokens that go into the model, place by place, in all {count} batches that were looked at, and the loss goes to {last:.3g}", "the labels are not the inputs", _RECORD, (_SAME,)),
+    Detector("targets-copied-behind-mask", (_AS_INPUT, _FUTURE, LOSS_TRAIN), _copied_blind, "attention hides what comes later, as that of a model that predicts the next token does, and yet the labels are the tokens that go in", "no labels are the inputs of a model whose attention hides what comes later", _RECORD, (_SAME,)),
     Detector("answer-stands-in-sight", (_AS_NEXT, _FUTURE), _future_is_open, "the labels are the tokens one place later ({share:.0%} of them), and no attention layer hides that place", "attention hides the tokens that are to be predicted", _RECORD, (_SAME,)),
 )  # fmt: skip

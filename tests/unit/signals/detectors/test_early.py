@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.runs import falling, level, look, run, with_at
+from support.runs import alarms, falling, level, look, run, with_at
 from support.trios import Trio, check, check_all, each
 
 from sismo.judge import judge
@@ -93,3 +93,12 @@ def test_where_noise_hides_the_start_neither_is_said() -> None:
     loss = 2.0 + 0.5 * rng.standard_normal(400)
     made = run(loss=with_at(loss, 0, 2.0), norm=with_at(level(400, 1.4, 0.3), 3, 42.0, 30.0, 20.0), lr=np.full(400, 1.0))
     assert {look(made, f"early-throw-{end}").state for end in ("healed", "never-healed")} == {State.ABSENT}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_noisy_start_that_falls_far_makes_no_v(seed: int) -> None:
+    """Its first rows scatter by 5 %, its later ones by less: what the first climb by is their own noise."""
+    step = np.arange(500)
+    usual = 2.3 + 43 * np.exp(-np.maximum(step - 40, 0) / 60)
+    noise = np.random.default_rng(seed).standard_normal(500) * np.where(step < 50, 0.055, 0.03)
+    assert alarms(run(loss=usual * (1 + noise), lr=np.full(500, 1e-3))) == []

@@ -59,3 +59,9 @@ def test_a_log_that_ends_in_an_explosion_is_not_healthy(rows: int, lost: int) ->
 
 def test_a_loss_that_climbs_from_its_first_row_does_not_leap() -> None:
     assert "lr-too-high" not in names(run(loss=np.linspace(12, 20, 12) + 0.05 * np.cos(np.arange(12))))
+
+
+def test_what_comes_back_to_ten_times_its_start_is_not_back() -> None:
+    thrown = np.concatenate([[2e11, 1e24], 1e22 * 0.8 ** np.arange(12), [np.inf], np.full(10, np.nan)])
+    assert names(run(loss=thrown, norm=np.ones(25)))[0] == "lr-too-high"
+    assert "log-of-zero" not in names(run(loss=thrown))

@@ -205,3 +205,27 @@ def test_a_loss_that_the_first_step_throws_up_for_good_ends_far_above_its_start(
     wild[::7] = 0.0
     wild[: len(rows)] = rows
     assert look(run(loss=wild), "loss-ends-far-above-start").state is state
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_norm_of_a_model_that_leaves_its_start_does_not_pile_up(seed: int) -> None:
+    """Adding up has a pace: after so many steps so many gradients like the first, and hardly a row under the one before."""
+    rng, step = np.random.default_rng(seed), np.arange(150)
+    loss = falling(150)
+    leaves = (1 + 0.13 * np.minimum(step, 60)) * np.exp(0.08 * rng.standard_normal(150))  # a line to eight times the first, up and down
+    huge = (1 + 2.4 * np.minimum(step, 60)) * np.exp(0.02 * rng.standard_normal(150))
+    for healthy in (leaves, huge):
+        assert state(run(loss=loss, norm=healthy), "norm-piles-up") is State.ABSENT
+        assert alarms(run(loss=loss, norm=healthy)) == []
+    gradients = 1 + 0.3 * rng.standard_normal(150)
+    for piled in (np.cumsum(gradients), np.sqrt(np.cumsum(gradients) ** 2 + 9 * (step + 1)) / np.sqrt(10)):
+        assert state(run(loss=np.full(150, 2.0), norm=piled), "norm-piles-up") is State.PRESENT
+        assert state(run(loss=np.full(15, 2.0), norm=(step[9::10] + 1, piled[9::10])), "norm-piles-up") is State.PRESENT
+
+
+def test_a_few_steps_at_the_guess_have_learnt_nothing_yet() -> None:
+    near = np.log(10) + 0.02 * np.random.default_rng(0).standard_normal(60)
+    assert alarms(run(loss=near, vocab_size=10)) == ["no-learning"]
+    assert alarms(run(loss=near[:8], vocab_size=10)) == []
+    assert alarms(run(loss=near[:8], vocab_size=10, step_unit="epoch")) == ["no-learning"]
+    assert alarms(run(loss=near[:8], vocab_size=10, every=100)) == ["no-learning"]

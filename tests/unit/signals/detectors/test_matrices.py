@@ -106,3 +106,20 @@ def test_matrices_that_start_far_too_large_are_the_initialisation_however_small_
     trained = begins(30.0, parameters=1000, trained=40)
     for honest in (begins(30.0, loss=2.0), trained, begins(1.5)):
         assert "init-too-large" not in names(honest)
+
+
+def test_a_matrix_that_adam_drives_to_huge_targets_grows_by_the_same_in_each_step() -> None:
+    """Looks lie ever farther apart, so that the same pace makes it many times as large from one to the next."""
+    steps = np.array([0, 9, 21, 68, 268, 369, 441, 559])
+    driven = np.array([1.1, 4.1, 8.0, 33.0, 168.0, 180.0, 181.0, 181.5])
+    struck = np.array([1.1, 1.2, 1.25, 1.3, 40.0, 40.2, 40.1, 40.3])
+    for values, state in ((driven, State.ABSENT), (struck, State.PRESENT)):
+        assert look(run(loss=falling(600), more={"spectral/a": (steps, values)}), "matrix-jumps").state is state
+
+
+def test_a_matrix_that_grows_after_a_gradient_was_lost_was_thrown_by_an_update() -> None:
+    norm = np.where(np.arange(400) == 150, np.inf, 1.0)
+    seen = {"spectral/a": (LOOKS, STRUCK), "spectral/b": (LOOKS, GROWING)}
+    assert look(run(loss=falling(400), norm=norm, more=seen), "matrix-jumps").state is State.ABSENT  # type: ignore[arg-type]
+    late = np.where(np.arange(400) == 198, np.inf, 1.0)  # between the two looks: what struck the matrix may have lost it
+    assert look(run(loss=falling(400), norm=late, more=seen), "matrix-jumps").state is State.PRESENT  # type: ignore[arg-type]

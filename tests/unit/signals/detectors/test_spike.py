@@ -34,6 +34,9 @@ WARMS = cosine(600, warmup=300)
 WITH_LR = CALM.copy()
 for _place in (90, 140, 180, 220, 250, 270, 290, 310, 330, 350):
     WITH_LR[_place] += 1e4 * WARMS[_place]
+BACK_AND_FORTH = STAYS.copy()
+for _place in (230, 310):
+    BACK_AND_FORTH[_place : _place + 25] += 2.0 * np.exp(-np.arange(25) / 10)
 HEAVY = 2.0 + 0.05 * np.random.default_rng(2).standard_t(2.0, 600)
 LARGER = np.where(np.arange(600) < 400, NORM, 2 * NORM)
 
@@ -70,6 +73,7 @@ TRIOS = {
     "lr-jump-at-spike": Trio(run(loss=SPIKED, lr=np.where(np.arange(600) < 399, LR, 10 * LR)), run(loss=SPIKED, lr=LR), run(loss=SPIKED)),
     "spikes-accelerate": Trio(run(loss=MORE_AND_MORE), run(loss=SPIKED), SHORT),
     "spikes-may-accelerate": Trio(run(loss=OFTENER), run(loss=SPIKED), SHORT),
+    "loss-as-high-before": Trio(run(loss=BACK_AND_FORTH), run(loss=STAYS), run(loss=with_at(CALM, 40, 6.0))),
     "unrest-before-spike": Trio(run(loss=UNREST), run(loss=SPIKED), run(loss=with_at(CALM, 40, 6.0))),
     "excursions-of-one-height": Trio(run(loss=HEAVY), run(loss=CALM), SHORT),
 }
@@ -362,3 +366,22 @@ def test_wrong_labels_that_are_learnt_on_the_way_to_the_next_evaluation_stay_an_
     assert {first(made), *twins(made)} == {"labels-corrupted", "optimizer-state-corrupted"}
     thrown = run(loss=STAYS, lr=LR, norm=with_at(NORM, 399, 30.0), val=(late, np.where(late < 400, 2.0, 6.0)))
     assert first(thrown) == "optimizer-state-corrupted"
+
+
+def test_a_run_that_leaves_its_level_and_comes_back_by_itself_needs_no_bad_data_for_another_time() -> None:
+    """A value that is drawn to a copy of itself learns each copy, and leaps when it is renewed."""
+    assert alarms(run(loss=BACK_AND_FORTH)) == []
+    assert alarms(run(loss=STAYS, norm=LARGER))[0] == "labels-corrupted"
+    once = np.where((np.arange(600) > 200) & (np.arange(600) < 290), CALM + 2.0, STAYS)
+    assert "labels-corrupted" in alarms(run(loss=once, norm=np.where(once > CALM + 1, 6 * NORM, NORM)))
+
+
+@pytest.mark.parametrize("every", [100, 150])
+def test_lessons_that_get_harder_at_one_distance_are_none_of_bad_data(every: int) -> None:
+    step = np.arange(5 * every)
+    noise = np.exp(0.1 * np.random.default_rng(0).standard_normal(step.size))
+    lessons = 0.02 * 3.0 ** (step // every) * (1 + np.exp(-(step % every) / 30)) * noise
+    assert alarms(run(loss=lessons)) == []
+    assert state(run(loss=lessons), "spikes-at-one-distance") is State.PRESENT
+    uneven = np.where(step < 2.3 * every, lessons[0] * np.exp(-step / 100), 8 * lessons[0])
+    assert alarms(run(loss=uneven * np.exp(level(step.size, 0.0, 0.1)))) != []

@@ -33,8 +33,11 @@ def levels(level: object) -> Run:
     return run(loss=LEARNS, more={"target/level": level})  # type: ignore[dict-item]
 
 
-def copies(share: float, loss: object = COLLAPSES) -> Run:
-    return run(loss=loss, more={"target/as_input": (LOOKS, np.full(LOOKED, share))})  # type: ignore[arg-type]
+def copies(share: float, loss: object = COLLAPSES, future: float | None = None) -> Run:
+    seen = {"target/as_input": (LOOKS, np.full(LOOKED, share))}
+    if future is not None:
+        seen["batch/future_keys"] = (LOOKS, np.full(LOOKED, future))
+    return run(loss=loss, more=seen)  # type: ignore[arg-type]
 
 
 def sees(following: float, future: float, first: int = 0) -> Run:
@@ -48,6 +51,7 @@ TRIOS = {
     "targets-vary": Trio(towards(5, 2.4), towards(0, 2), run(loss=LEARNS)),
     "targets-nonfinite": Trio(levels(with_at(np.ones(400), 200, np.nan)), levels(np.ones(400)), run(loss=LEARNS)),
     "answer-stands-in-sight": Trio(sees(1.0, 1.0), sees(1.0, 0.0), run(loss=LEARNS)),
+    "targets-copied-behind-mask": Trio(copies(1.0, future=0.0), copies(1.0, future=1.0), copies(1.0)),
     "targets-are-the-inputs": Trio(copies(1.0), copies(0.1), run(loss=LEARNS)),
 }  # fmt: skip
 
@@ -98,8 +102,13 @@ def test_a_small_gradient_beside_targets_that_differ_is_no_matter_of_the_targets
 
 
 def test_labels_that_are_the_inputs_are_an_answer_that_is_seen() -> None:
-    assert alarms(copies(1.0)) == ["target-in-input"]
-    assert judge(copies(1.0)).findings[0].severity.value == "warning"  # a model that is to copy its input is rare, and sound
+    """To copy is what an autoencoder is for, and no number tells it from a leak; a model that may not see what comes is no autoencoder."""
+    for unknown in (copies(1.0), copies(1.0, future=1.0)):
+        assert alarms(unknown) == []
+        assert "target-in-input" in names(unknown)
+    blind = judge(copies(1.0, future=0.0)).findings[0]
+    assert (blind.cause.id, blind.severity.value) == ("target-in-input", "broken")
+    assert blind.confidence > 0.75
     for honest in (copies(0.85), copies(0.1), copies(1.0, LEARNS)):
         assert alarms(honest) == []
 

@@ -212,3 +212,53 @@ def test_a_term_that_stands_while_another_is_learnt_is_no_imbalance() -> None:
     task = falling(400, start=3.2, end=0.03)
     for floor in (0.04, 0.6):
         assert alarms(run(loss=task + floor, more={"loss_term/task": task, "loss_term/aux": level(400, floor)})) == []
+
+
+def grown(ops: list[str], loss: object = CALM, **more: object) -> Run:
+    made = run(loss=loss, more=more, events=[event(0, "graph", ops=ops, whole=True)])  # type: ignore[arg-type]
+    return Run("made", Header(source=RECORDED), made.series, made.events)
+
+
+@pytest.mark.parametrize(
+    ("ops", "agent"),
+    [
+        (["Addmm", "Gather", "MseLoss", "Relu", "Squeeze", "T"], True),
+        (["Addmm", "Convolution", "Gather", "Mean", "Relu", "SmoothL1Loss", "Sub", "View"], True),
+        (["Add", "Addmm", "Clamp", "Exp", "Gather", "Logsumexp", "Mean", "Minimum", "MseLoss", "Mul", "Neg", "Sub"], True),
+        (["Addmm", "MseLoss", "Relu", "Squeeze", "T"], False),
+        (["Addmm", "Gather", "MseLoss", "ScaledDotProductFlashAttentionForCpu"], False),  # patches that are put back in their places
+        (["Addmm", "Gather", "MseLoss", "MkldnnRnnLayer"], False),  # the last step of a sequence
+        (["Addmm", "Gather", "LogSoftmax", "Mean", "Neg"], False),  # a cross-entropy by hand
+        (["Clamp", "Convolution", "Exp", "Gather", "Maximum", "Minimum", "NllLoss"], False),  # boxes
+    ],
+)
+def test_what_a_recorded_loss_is_made_of_shows_an_agent(ops: list[str], agent: bool) -> None:
+    assert (look(grown(ops), "reinforcement").state is State.PRESENT) == agent
+
+
+def test_a_leap_that_no_reward_explains_is_named_of_an_agent_too() -> None:
+    agent = ["Addmm", "Gather", "MseLoss", "Relu"]
+    target = np.exp(level(400, -4.0, 0.4))
+    renewed = np.where(STEP < 250, target, 5 * target)
+    assert alarms(grown(agent, renewed)) == []
+    assert alarms(grown(agent, np.where(STEP < 250, target, 1e5 * target)))[0] in ("labels-corrupted", "optimizer-state-corrupted")
+
+
+def test_an_agent_goes_several_times_over_what_it_has_gathered() -> None:
+    clips = ["Addmm", "Clamp", "Exp", "Gather", "Logsumexp", "Mean", "Minimum", "Neg"]
+    four = {"batch/fingerprint": np.repeat(np.arange(100.0), 4), "batch/repeats": np.tile([1.0, 2.0, 3.0, 4.0], 100)}
+    assert alarms(grown(clips, **four)) == []
+    assert alarms(grown(["Addmm", "LogSoftmax", "NllLoss"], **four)) == ["duplicate-batch"]  # four workers that serve the same
+    stuck = {"batch/fingerprint": np.minimum(STEP, 200.0), "batch/repeats": np.clip(STEP - 199.0, 1, 20)}
+    assert alarms(grown(clips, **stuck)) == ["duplicate-batch"]
+
+
+def test_a_loss_may_rise_while_the_weight_of_a_term_does() -> None:
+    beta = np.minimum(STEP / 250, 1.0)
+    loss = 5.0 + 6.0 * np.exp(-STEP / 20) + 4 * beta + level(400, 0.0, 0.05)
+    assert alarms(run(loss=loss)) == ["silent-divergence"]
+    assert alarms(run(loss=loss, more={"metric/beta": beta})) == []
+    assert alarms(run(loss=loss, more={"metric/kl_weight": beta})) == []
+    assert alarms(run(loss=loss, more={"metric/accuracy": beta})) == ["silent-divergence"]
+    goes_on = np.where(STEP < 150, loss, loss[150] + 0.02 * (STEP - 150))
+    assert alarms(run(loss=goes_on, more={"metric/beta": np.minimum(STEP / 100, 1.0)})) == ["silent-divergence"]
