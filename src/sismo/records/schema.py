@@ -91,7 +91,7 @@ def read_manifest(folder: Path) -> dict[str, object]:
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise RunFormatError(str(path), "a manifest") from None
+        raise RunFormatError(str(folder), f"a folder that sismo.Recorder wrote, and there is no {MANIFEST} in it; check the path") from None
     except (ValueError, OSError) as error:
         raise RunFormatError(str(path), f"a JSON document ({error})") from None
     if not isinstance(document, dict) or not isinstance(cast("dict[str, object]", document).get("schema"), int):

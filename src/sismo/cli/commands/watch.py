@@ -45,7 +45,7 @@ def COMMAND(path: str, serve: int | None, every: float, lang: str | None) -> int
         screen = stack.enter_context(Screen(sheet))
         for state in follow(path, limits, every, screen.rest):
             if isinstance(state, str):
-                screen.wait(state)
+                screen.wait(sheet.language.fill("{line}; waiting until it can be read (Ctrl-C ends)", line=state))
                 continue
             run, document = state
             healthy, seen = document.healthy, True
