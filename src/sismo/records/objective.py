@@ -22,7 +22,7 @@ _ERRORS = frozenset({"loss", "losses", "err", "error"})
 
 _CLIPS = frozenset({"Gather", "Exp", "Clamp", "Minimum"})
 _BOXES = frozenset({"Maximum", "NllLoss"})
-_PICKS = frozenset({"Gather"})
+_PICKS = frozenset({"Gather", "Index"})
 _FITS = frozenset({"MseLoss", "SmoothL1Loss", "HuberLoss"})
 _PLAIN = re.compile(
     r"^(Addmm|Mm|Bmm|Linear|T|.*Convolution|.*Relu\d?|Elu|Gelu|Silu|Tanh|Sigmoid|Add|Sub|Mul|Div|Neg|Mean|Sum|Min|Minimum|.*View|Reshape"

@@ -61,6 +61,15 @@ def _moved_on_purpose(view: View, start: int, end: int) -> bool:
     return any(start <= step <= end for step in _changes(view))
 
 
+def _update(view: View, start: int, end: int) -> float:
+    """The size of an update over that of the weights, of the part that moves most: the usual one, or the largest between two steps. 0 where
+    it was not recorded.
+    """
+    known = [series for series in map(finite, view.family("update_ratio")) if len(series)]
+    between = [series.values[(series.steps > start) & (series.steps <= end)] for series in known]
+    return max([level(series.values) for series in known] + [float(values.max()) for values in between if values.size], default=0.0)
+
+
 def _thrown(view: View, step: int) -> bool:
     """Whether a gradient norm before a step is not finite, or a loss before it is a million times the first one."""
     norm, loss = view.series(GRAD_NORM_PRE), view.finite(LOSS_TRAIN)
@@ -79,7 +88,8 @@ def _changes(view: View) -> list[int]:
 def _jumps(view: View) -> Observation:
     """One matrix grows at least threefold from a look to the next, and is calm otherwise, with no LR jump or resume between.
 
-    Looks may lie far apart: then it has to grow more than it does, at its fastest, in as many steps. Where a gradient was lost before, or the
+    Looks may lie far apart: then it has to grow more than it does, at its fastest, in as many steps, and more than updates of the size that
+    was recorded add up to. Where a gradient was lost before, or the
     loss thrown a millionfold, an update has done it.
     """
     found = _matrices(view)
@@ -91,6 +101,7 @@ def _jumps(view: View) -> Observation:
         start, end = int(series.steps[place - 1]), int(series.steps[place])
         grown = float(series.values[0]) >= USUAL_LEAST  # what starts next to 0 is multiplied by any step
         jumped = growth >= max(view.limit("matrix-jump"), bears) and usual <= _CALM and not _goes_on(series, place)
+        jumped = jumped and math.log(growth) > _update(view, start, end) * (end - start)
         if grown and jumped and not _moved_on_purpose(view, start, end) and not _thrown(view, start):
             hits.append((end, series, growth))
     if not hits:

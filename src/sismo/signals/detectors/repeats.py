@@ -20,6 +20,8 @@ _NEARLY = 0.99
 """Share of the batches that are known and different where none is served again."""
 _EVALUATIONS = 4
 """Evaluations from which a rise of the validation loss shows."""
+_DOUBT = 0.6
+"""How sure it is that a loader stands still which never gave anything else."""
 _CLEAR = 5
 """Times the noise of the parts before it that the fall has to be."""
 _LEVEL, _FALL, _RISE = 0.1, 0.5, 1.1
@@ -69,7 +71,10 @@ def _epoch_ends(view: View, start: int, end: int) -> bool:
 
 
 def _few_by_heart(view: View) -> Observation:
-    """The same few batches all along, while the validation loss ends over its lowest point: they are no data set, the loader stands still."""
+    """The same few batches all along, while the validation loss ends over its lowest point: the loader stands still.
+
+    Or they are all of a small data set, a graph for example, that is learnt by heart.
+    """
     if view.series("batch/fingerprint") is None:
         return unknown("batch/fingerprint")
     val, loss = view.finite(LOSS_VAL), view.finite(LOSS_TRAIN)
@@ -80,7 +85,7 @@ def _few_by_heart(view: View) -> Observation:
     lowest, last = float(val.values.min()), level(val.values[-3:])
     start, end = level(loss.values[: len(loss) // 10]), level(loss.values[-len(loss) // 10 :])
     if last > _RISE * lowest > 0 and end < _FALL * min(start, lowest):
-        return present(int(loss.steps[0]), channel=LOSS_VAL, before=lowest, after=last)
+        return present(int(loss.steps[0]), strength=_DOUBT, channel=LOSS_VAL, before=lowest, after=last)
     return absent(LOSS_VAL)
 
 

@@ -56,13 +56,14 @@ def _crowd(view: View, least: float) -> Observation:
 def _even(view: View) -> Observation:
     """Five spikes or more at one distance: the loop makes them (a target network that is renewed, a lesson that follows another), and no batch.
 
-    Four are enough of those that last for some rows, whether or not they stand above the others.
+    Three are enough of those that last for some rows, whether or not they stand above the others, where the first is as far from the start.
     """
     if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
         return unknown("more rows of loss/train")
     lasting = [spike for spike in view.spikes(LOSS_TRAIN) if spike.rows >= _SETTLED]
-    for spikes, least in ((standing(view), 5), (lasting, 4)):
-        gaps = np.diff(np.array([spike.start for spike in spikes], dtype=np.float64))
+    begun = float(view.first_step or 0)
+    for spikes, least, anchor in ((standing(view), 5, []), (lasting, 3, [begun])):
+        gaps = np.diff(np.array([*anchor, *(spike.start for spike in spikes)], dtype=np.float64))
         if len(spikes) >= least and float(np.ptp(gaps)) <= 0.05 * float(gaps.mean()) + interval_of(view):
             return present(spikes[0].start, spikes[-1].start, channel=LOSS_TRAIN, count=len(spikes), period=float(gaps.mean()))
     return absent(LOSS_TRAIN)

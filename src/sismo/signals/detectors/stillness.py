@@ -16,6 +16,8 @@ _SAMPLE = 64
 """Blocks of a long log that say whether its noise was ever larger than at the end."""
 _STOPS = 10.0
 """Noise before over noise after. Eight times the batch makes 2.8 of it; the same batch again made 75 and more in every model measured."""
+_BATCHES = 0.01
+"""Noise before, as ``_relative`` has it: a batch's own is 3 % of the level, which makes 9 % there. The steps of an optimizer make 0.1 %."""
 _FALLS = 0.7
 """Share of its level before that the training loss has to fall under: scores that fade to one guess for everything have no noise either."""
 _RISE = 1.05
@@ -42,6 +44,7 @@ def _stops(view: View) -> Observation:
     earlier = np.array([relative[at - _BEFORE : at].min() for at in range(_BEFORE, count - _AFTER)])
     calmer = later[_BEFORE + 1 : count - _AFTER + 1]  # the block between may hold both
     ratios = np.where(calmer > 0.0, earlier / np.maximum(calmer, TINY), 0.0)
+    ratios = np.where(earlier >= _BATCHES, ratios, 0.0)
     if not ratios.size or not float(ratios.max()) >= _STOPS:
         return absent(LOSS_TRAIN)
     block = int(np.flatnonzero(ratios >= 0.5 * ratios.max())[-1]) + _BEFORE

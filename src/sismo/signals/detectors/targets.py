@@ -94,6 +94,24 @@ def _copied_blind(view: View) -> Observation:
     return present(found.start, found.end, channel=_AS_INPUT, count=found.numbers["count"]) if hidden else absent(_FUTURE)
 
 
+def _not_the_inputs(view: View) -> Observation:
+    """Some labels differ from the token that goes in at their place, at every look."""
+    shares = view.finite(_AS_INPUT)
+    if shares is None or len(shares) < _LOOKS:
+        return unknown(_AS_INPUT)
+    differ = bool((shares.values < view.limit("targets-as-input")).all())
+    return present(int(shares.steps[0]), channel=_AS_INPUT, count=len(shares)) if differ else absent(_AS_INPUT)
+
+
+def _future_is_hidden(view: View) -> Observation:
+    """No attention layer shows a place that comes later, at any look from the first step on."""
+    future = view.finite(_FUTURE)
+    if future is None or len(future) < _LOOKS or int(future.steps[0]) > 1:
+        return unknown("{channel} of every layer", channel=_FUTURE)
+    hidden = not bool(future.values.any())
+    return present(int(future.steps[0]), channel=_FUTURE, count=len(future)) if hidden else absent(_FUTURE)
+
+
 def _future_is_open(view: View) -> Observation:
     """The targets are the tokens one place later in the input, and no attention layer hides that place."""
     nexts, future = view.finite(_AS_NEXT), view.finite(_FUTURE)
@@ -113,5 +131,7 @@ DETECTORS = (
     Detector("targets-nonfinite", (_LEVEL,), _nonfinite, "the targets at step {start} are not finite", "every recorded target is finite", _RECORD),
     Detector("targets-are-the-inputs", (_AS_INPUT, LOSS_TRAIN), _are_the_inputs, "the labels are the tokens that go into the model, place by place, in all {count} batches that were looked at, and the loss goes to {last:.3g}", "the labels are not the inputs", _RECORD, (_SAME,)),
     Detector("targets-copied-behind-mask", (_AS_INPUT, _FUTURE, LOSS_TRAIN), _copied_blind, "attention hides what comes later, as that of a model that predicts the next token does, and yet the labels are the tokens that go in", "no labels are the inputs of a model whose attention hides what comes later", _RECORD, (_SAME,)),
+    Detector("labels-differ-from-inputs", (_AS_INPUT,), _not_the_inputs, "in none of the {count} batches that were looked at are the labels the tokens that go into the model", "the labels are the tokens that go into the model", _RECORD, (_SAME,)),
+    Detector("future-is-hidden", (_FUTURE,), _future_is_hidden, "no attention layer shows a token that comes later, in any of {count} looks", "attention shows tokens that come later", _RECORD),
     Detector("answer-stands-in-sight", (_AS_NEXT, _FUTURE), _future_is_open, "the labels are the tokens one place later ({share:.0%} of them), and no attention layer hides that place", "attention hides the tokens that are to be predicted", _RECORD, (_SAME,)),
 )  # fmt: skip

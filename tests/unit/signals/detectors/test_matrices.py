@@ -123,3 +123,12 @@ def test_a_matrix_that_grows_after_a_gradient_was_lost_was_thrown_by_an_update()
     assert look(run(loss=falling(400), norm=norm, more=seen), "matrix-jumps").state is State.ABSENT  # type: ignore[arg-type]
     late = np.where(np.arange(400) == 198, np.inf, 1.0)  # between the two looks: what struck the matrix may have lost it
     assert look(run(loss=falling(400), norm=late, more=seen), "matrix-jumps").state is State.PRESENT  # type: ignore[arg-type]
+
+
+def test_updates_as_large_as_they_were_recorded_may_make_a_matrix_many_times_as_large_between_two_looks() -> None:
+    steps = np.array([0, 11, 90, *range(91, 110)])
+    values = np.array([1.8, 2.4, 63.0, *np.linspace(63.0, 70.0, 19)])
+    for ratio, between, state in ((0.05, 0.05, State.ABSENT), (1e-3, 0.14, State.ABSENT), (1e-3, 1e-3, State.PRESENT)):
+        ratios = (np.append(steps, 50), np.append(np.full(steps.size, ratio), between))
+        seen = {"spectral/a": (steps, values), "update_ratio/0": dict(sorted(zip(*ratios, strict=True)))}
+        assert look(run(loss=falling(110), more=seen), "matrix-jumps").state is state  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import pytest
 from support.runs import alarms, falling, level, names, run, state
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import judge
 from sismo.records.types import Run
 from sismo.signals.detectors import repeats
 from sismo.signals.rolling import Floats
@@ -54,7 +55,7 @@ def test_the_second_epoch_of_a_small_corpus_is_no_fault_of_the_loader() -> None:
     assert state(made, "learns-by-heart-at-once") is State.ABSENT
 
 
-@pytest.mark.parametrize("distinct", [1, 2, 6])
+@pytest.mark.parametrize("distinct", [1, 2, 6, 8, 9])
 def test_training_on_the_whole_of_a_small_data_set_is_no_fault_of_the_loader(distinct: int) -> None:
     assert alarms(few(CALM, FALLS, distinct)) == []
     assert state(few(CALM, FALLS, distinct), "batch-repeats") is State.ABSENT
@@ -62,7 +63,7 @@ def test_training_on_the_whole_of_a_small_data_set_is_no_fault_of_the_loader(dis
 
 @pytest.mark.parametrize("distinct", [1, 2, 6])
 def test_a_loader_that_stands_still_from_the_first_step_is_one(distinct: int) -> None:
-    assert names(few(SINKS, RISES, distinct))[0] == "duplicate-batch"
+    assert "duplicate-batch" in alarms(few(SINKS, RISES, distinct))
 
 
 def test_a_batch_that_comes_again_among_others_is_one() -> None:
@@ -91,3 +92,9 @@ def test_a_rough_loss_that_happens_to_halve_is_no_fault_of_the_loader() -> None:
         val = (np.arange(49, 450, 50), np.array([0.39, 0.16, 0.17, 0.11, 0.13, 0.098, 0.092, 0.103, 0.108]))
         false += state(run(loss=loss, val=val), "learns-by-heart-at-once") is State.PRESENT
     assert false == 0
+
+
+def test_a_loader_that_never_gave_another_batch_and_a_data_set_of_one_are_an_open_pair() -> None:
+    found = judge(few(SINKS, RISES)).findings
+    assert [finding.cause.id for finding in found[:2]] == ["overfitting", "duplicate-batch"]
+    assert found[1].confidence < 0.5

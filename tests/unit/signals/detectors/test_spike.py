@@ -383,5 +383,7 @@ def test_lessons_that_get_harder_at_one_distance_are_none_of_bad_data(every: int
     lessons = 0.02 * 3.0 ** (step // every) * (1 + np.exp(-(step % every) / 30)) * noise
     assert alarms(run(loss=lessons)) == []
     assert state(run(loss=lessons), "spikes-at-one-distance") is State.PRESENT
+    tasks = 0.02 + 4 * np.exp(-(step % every) / 20) * noise  # another one is learnt after each
+    assert alarms(run(loss=tasks[: 4 * every])) == []
     uneven = np.where(step < 2.3 * every, lessons[0] * np.exp(-step / 100), 8 * lessons[0])
     assert alarms(run(loss=uneven * np.exp(level(step.size, 0.0, 0.1)))) != []

@@ -51,6 +51,8 @@ TRIOS = {
     "targets-vary": Trio(towards(5, 2.4), towards(0, 2), run(loss=LEARNS)),
     "targets-nonfinite": Trio(levels(with_at(np.ones(400), 200, np.nan)), levels(np.ones(400)), run(loss=LEARNS)),
     "answer-stands-in-sight": Trio(sees(1.0, 1.0), sees(1.0, 0.0), run(loss=LEARNS)),
+    "labels-differ-from-inputs": Trio(copies(0.9), copies(1.0), run(loss=LEARNS)),
+    "future-is-hidden": Trio(sees(1.0, 0.0), sees(1.0, 0.05), sees(1.0, 0.0, first=3)),
     "targets-copied-behind-mask": Trio(copies(1.0, future=0.0), copies(1.0, future=1.0), copies(1.0)),
     "targets-are-the-inputs": Trio(copies(1.0), copies(0.1), run(loss=LEARNS)),
 }  # fmt: skip
@@ -134,3 +136,12 @@ def test_a_model_that_predicts_the_next_token_and_sees_it_has_no_mask() -> None:
     assert found.confidence > 0.75
     for honest in (sees(0.1, 1.0), sees(1.0, 0.0), sees(1.0, 0.05), sees(1.0, 1.0, first=3)):
         assert alarms(honest) == []
+
+
+def test_a_task_that_is_solved_exactly_behind_a_mask_is_no_leak() -> None:
+    """A sequence that is copied, sorted or added up goes to 0 on both splits; recorded, the model is seen not to look ahead."""
+    val = {"loss/val": (np.arange(0, 400, 20), COLLAPSES[::20])}
+    assert "causal-mask-broken" in alarms(run(loss=COLLAPSES, vocab_size=24, more=val))  # type: ignore[arg-type]
+    for future, labels, alarmed in ((0.0, 0.1, False), (1.0, 0.1, True), (0.0, 1.0, True)):
+        seen = {"target/as_input": (LOOKS, np.full(LOOKED, labels)), "batch/future_keys": (LOOKS, np.full(LOOKED, future))}
+        assert bool(alarms(run(loss=COLLAPSES, vocab_size=24, more={**val, **seen}))) == alarmed  # type: ignore[arg-type]

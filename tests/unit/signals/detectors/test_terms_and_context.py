@@ -225,6 +225,7 @@ def grown(ops: list[str], loss: object = CALM, **more: object) -> Run:
         (["Addmm", "Gather", "MseLoss", "Relu", "Squeeze", "T"], True),
         (["Addmm", "Convolution", "Gather", "Mean", "Relu", "SmoothL1Loss", "Sub", "View"], True),
         (["Add", "Addmm", "Clamp", "Exp", "Gather", "Logsumexp", "Mean", "Minimum", "MseLoss", "Mul", "Neg", "Sub"], True),
+        (["Addmm", "Index", "Relu", "SmoothL1Loss", "T"], True),
         (["Addmm", "MseLoss", "Relu", "Squeeze", "T"], False),
         (["Addmm", "Gather", "MseLoss", "ScaledDotProductFlashAttentionForCpu"], False),  # patches that are put back in their places
         (["Addmm", "Gather", "MseLoss", "MkldnnRnnLayer"], False),  # the last step of a sequence
