@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sismo.recorder import Recorder
-from sismo.recorder.panels import activations, attention, batch, spectral, units
+from sismo.recorder.fingerprint import Fingerprint, number
+from sismo.recorder.panels import activations, attention, spectral, units
 from sismo.recorder.scene import scene
 from sismo.recorder.shield import Shield
 from sismo.records.reader import read_run
@@ -435,13 +436,15 @@ def test_fingerprint_rarity_and_repeats(tmp_path: Path) -> None:
     assert repeats[:62].max() == 1
     assert ngrams[61] == 1.0
     assert ngrams[:60].max() < 0.5
-    assert batch.fingerprint(usual[0]) != batch.fingerprint(usual[0].flip(0))
+    prints = Fingerprint()
+    assert number(prints.of(usual[0]).tolist()) != number(prints.of(usual[0].flip(0)).tolist())
 
 
 def test_batches_of_ones_and_zeros_have_their_own_fingerprints() -> None:
     generator = torch.Generator().manual_seed(0)
     batches = [functional.one_hot(torch.randint(10, (64,), generator=generator), 10).float() for _ in range(500)]
-    assert len({tuple(int(part) for part in batch.fingerprint(one)) for one in batches}) == 500
+    prints = Fingerprint()
+    assert len({number(prints.of(one).tolist()) for one in batches}) == 500
 
 
 @pytest.mark.parametrize(("outputs", "vocabulary"), [(97, 97), (1, None)])

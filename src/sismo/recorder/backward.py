@@ -54,11 +54,7 @@ class Backward:
             # Activation checkpointing calls one within another, and an optimizer may call its closure again.
             if self._inside or self._again:
                 return original(tensors, *arguments, **options)
-            if self._catcher.listens:
-                try:  # the shield would cost more than what is done in here
-                    note(tensors)
-                except Exception as error:
-                    self._catcher.shield.fail(error)
+            self._catcher.look(note, (tensors,), {})
             self._inside = True
             try:
                 return original(tensors, *arguments, **options)

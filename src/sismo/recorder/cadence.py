@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sismo.recorder.panel import Job
 
-AIM = 0.75
+AIM = 0.7
 """Part of the budget that is planned with: the rest pays for what cannot be timed from here, such as cold caches."""
 STEP_CAP = 0.04
 """Largest share of one step that the planned jobs may take."""
@@ -25,8 +25,8 @@ FIRST_SHARE = 0.6
 LEAST = 0.1
 """Part of the budget that is left to jobs, whatever the rest costs."""
 LOAN, _SPREAD = 5e-3, 10
-"""Seconds of jobs that are bought on credit about each time that the number of steps, and this many, grows by a factor e: 20 ms in 500
-steps, 35 ms in 10,000.
+"""Seconds of jobs that are bought on credit, where nothing is earned, about each time that the number of steps, and this many, grows by a
+factor e: 20 ms in 500 steps, 35 ms in 10,000.
 """
 _UNKNOWN = 1e-3
 """Seconds that a job is taken to need before it was ever done."""
@@ -96,9 +96,13 @@ class Cadence:
                 self._debt, spent = self._debt + spent - min(earned, 0.0), 0.0
             paid = min(self._debt, max(earned, 0.0))
             self._debt -= paid
-            least = LEAST * self.budget * trained + LOAN / (self._steps + _SPREAD)
-            credit = self._credit + max(earned - paid, least) - (0.0 if free else spent)
-            self._credit = min(credit, max(STEP_CAP * self._step_time, self._dearest()))
+            least = LEAST * self.budget * trained
+            if earned < least:
+                least += LOAN / (self._steps + _SPREAD)
+            self._credit += max(earned - paid, least) - (0.0 if free else spent)
+            cap = STEP_CAP * self._step_time
+            if self._credit > cap:
+                self._credit = min(self._credit, max(cap, self._dearest()))
         self._on_loan = False
 
     def plan(self, first: Collection[str] = ()) -> list[Job]:

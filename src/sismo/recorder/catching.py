@@ -61,14 +61,19 @@ class Catcher:
     def run(self, moment: Moment, *arguments: Any) -> None:
         """Tells of a moment."""
         if self.listens:
-            with self.shield():
+            with self.shield:
                 self.tell(moment, *arguments)
 
     def look(self, note: Callable[..., None], arguments: Sequence[Any], options: dict[str, Any]) -> None:
-        """Looks at a call of torch's own helpers. Where those have changed their arguments, recording stops and the call goes on."""
+        """Looks at a call of torch's own helpers. Where those have changed their arguments, recording stops and the call goes on.
+
+        ``note`` measures nothing by itself, so that it stands outside the shield, which would cost more; ``run`` goes into it.
+        """
         if self.listens:
-            with self.shield():
+            try:
                 note(*arguments, **options)
+            except Exception as error:
+                self.shield.fail(error)
 
 
 def _in_force(function: Caught) -> Caught:

@@ -13,7 +13,6 @@ from torch.jit import _builtins
 
 from sismo.recorder.catching import Catcher
 from sismo.recorder.events import Moment
-from sismo.recorder.hook import elsewhere
 
 _OF_NN = ("cross_entropy_loss", "nll_loss_nd", "binary_cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _CRITERIA = (*((torch._C._nn, name) for name in _OF_NN), (torch, "binary_cross_entropy_with_logits"), (torch, "kl_div"))  # pyright: ignore[reportAttributeAccessIssue]
@@ -29,10 +28,10 @@ def hang(catcher: Catcher) -> None:
 def _stand_in(catcher: Catcher, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def note(scores: Any, target: Any, *arguments: Any, **options: Any) -> None:
         if isinstance(scores, Tensor) and isinstance(target, Tensor) and scores.requires_grad:
-            catcher.tell(Moment.CRITERION, name, scores.detach(), target.detach())
+            catcher.run(Moment.CRITERION, name, scores.detach(), target.detach())
 
     def criterion(*arguments: Any, **options: Any) -> Any:
-        if torch.is_grad_enabled() and not elsewhere():
+        if torch.is_grad_enabled():
             catcher.look(note, arguments, options)
         return original(*arguments, **options)
 

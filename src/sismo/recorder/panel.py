@@ -44,7 +44,7 @@ class Draft:
         """One value of one channel: a number, or a tensor of one element that is not read now."""
         if isinstance(value, Tensor):
             self._channels.append(channel)
-            self._tensors.append(value.detach().reshape(()))
+            self._tensors.append(value.detach())
         else:
             self._numbers[channel] = float(value)
 
@@ -85,9 +85,12 @@ class Draft:
 
 def gathered(values: Sequence[Tensor]) -> Tensor:
     """Scalars as one vector of double precision, on the first device among theirs: to bring one to the host would be to wait for it."""
+    values = [value.reshape(()) if value.ndim else value for value in values]
     home = next((value for value in values if value.device.type != "cpu"), values[0])
-    away = home.device.type != "cpu"
-    return torch.stack([value.detach().reshape(()).to(device=home.device, dtype=_wide(home), non_blocking=away) for value in values])
+    if any(value.dtype is not home.dtype or value.device != home.device for value in values):
+        away = home.device.type != "cpu"
+        values = [value.to(device=home.device, dtype=_wide(home), non_blocking=away) for value in values]
+    return torch.stack(values).to(_wide(home))
 
 
 def _wide(value: Tensor) -> torch.dtype:

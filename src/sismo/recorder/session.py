@@ -155,7 +155,7 @@ class Recorder:
         self._steps = self._idle = self._idle_ever = 0
         self._was_full = False
         self._hooks.hang()
-        with self._shield():
+        with self._shield:
             self._arm(full=False)
         self._began = clock.seconds()
         self._shield.elapsed()
@@ -194,7 +194,7 @@ class Recorder:
         """
         if not self.recording:
             return
-        with self._shield():
+        with self._shield:
             more: dict[str, object] = {"loss_class": classes, "loss_term": terms}
             more["loss_val"] = val
             self._scene.draft.validated |= val is not None
@@ -209,14 +209,14 @@ class Recorder:
     def evaluation(self, val: object) -> None:
         """A validation loss that belongs to the step before."""
         if self.recording:
-            with self._shield():
+            with self._shield:
                 self._scene.draft.validated = True
                 self._journal.late(self._step - 1, val)
 
     def checkpoint(self, path: str | Path) -> None:
         """Notes that the loop wrote a checkpoint."""
         if self.recording:
-            with self._shield():
+            with self._shield:
                 self._journal.happened(max(self._step - 1, 0), "checkpoint", {"path": str(path)})
 
     def load(self, path: str | Path) -> int:
@@ -232,7 +232,7 @@ class Recorder:
         if isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and not error.code):
             error = None
         if self._shield.alive:
-            with self._shield():
+            with self._shield:
                 self._journal.finish(self._cadence.summary(), error, self._step)
         self._closed = True
         self._put_away()

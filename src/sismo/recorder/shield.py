@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import TracebackType
 
 import torch
 
@@ -22,33 +23,35 @@ class Shield:
 
     def __init__(self, stop: Callable[[BaseException], None]) -> None:
         self._stop = stop
-        self._depth = 0
+        self._outside: list[tuple[bool, Sequence[str]]] = []
         self._seconds = 0.0
         self._began = 0.0
         self.alive = True
         self.autocast: torch.dtype | None = None
 
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         """The body must begin with a look at ``alive``; an exception in it turns recording off and goes no further."""
-        outermost = self._depth == 0
-        self._depth += 1
-        if outermost:
+        if not self._outside:
             self._began = clock.seconds()
-        try:
-            with torch.no_grad(), self._without_autocast():
-                yield
-        except Exception as error:
+        # Plain calls: this stands round a dozen places of every step, where ``no_grad`` and generators would cost more than most bodies.
+        self._outside.append((torch.is_grad_enabled(), self._leave_autocast()))
+        torch._C._set_grad_enabled(False)  # pyright: ignore[reportPrivateUsage]
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        grad, autocast = self._outside.pop()
+        torch._C._set_grad_enabled(grad)  # pyright: ignore[reportPrivateUsage]
+        for device in autocast:
+            torch.set_autocast_enabled(device, True)
+        if isinstance(error, Exception):
             self.fail(error)
-        finally:
-            self._depth -= 1
-            if outermost:
-                self._seconds += clock.seconds() - self._began
+        if not self._outside:
+            self._seconds += clock.seconds() - self._began
+        return isinstance(error, Exception)
 
     def elapsed(self) -> float:
         """Seconds spent since the last call of this."""
         now = clock.seconds()
-        total = self._seconds + (now - self._began if self._depth else 0.0)
+        total = self._seconds + (now - self._began if self._outside else 0.0)
         self._seconds, self._began = 0.0, now
         return total
 
@@ -79,15 +82,10 @@ class Shield:
         except Exception:
             log.debug("sismo could not put everything away", exc_info=True)
 
-    @contextmanager
-    def _without_autocast(self) -> Iterator[None]:
-        """Autocast keeps a cache of cast weights, which must not see what is measured here."""
-        kinds = [kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)]
-        for kind in kinds:
-            self.autocast = torch.get_autocast_dtype(kind)
-            torch.set_autocast_enabled(kind, False)
-        try:
-            yield
-        finally:
-            for kind in kinds:
-                torch.set_autocast_enabled(kind, True)
+    def _leave_autocast(self) -> Sequence[str]:
+        """Autocast keeps a cache of cast weights, which must not see what is measured here. Returns where it was on."""
+        on = [device for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)]
+        for device in on:
+            self.autocast = torch.get_autocast_dtype(device)
+            torch.set_autocast_enabled(device, False)
+        return on

@@ -126,7 +126,7 @@ class Taps:
         return True
 
     def _use(self, values: Any, use: Callable[[Tensor], None]) -> None:
-        with self._shield():
+        with self._shield:
             found = floating(values)
             if found is not None:
                 use(found)

@@ -82,7 +82,7 @@ class AttentionPanel(Panel):
         if not self.scene.shield.alive:
             return
         self._missed = False
-        with self.scene.shield(), self.timed(layer):
+        with self.scene.shield, self.timed(layer):
             entropy, logit, masked, future = heads(*_read(arguments, options))
             count = entropy.shape[0]
 

@@ -1,8 +1,8 @@
 """Panel 8, the batch: ``batch/length``, ``fingerprint``, ``repeats``, ``nonfinite``, ``label_share``, ``rarity``, ``ngram_repeats``,
 ``mode`` and ``training``.
 
-Formulas, over the arguments of the first micro-batch. ``length``: size of axis 1. ``fingerprint``: 48 bits of sum h(x_i * o_i) over the
-bits of up to 65,536 entries, with an odd constant o_i for each place; ``repeats``: how often it was seen in the last 20 steps.
+Formulas, over the arguments of the first micro-batch. ``length``: size of axis 1. ``fingerprint``: see ``fingerprint.py``; ``repeats``: how
+often it was seen in the last 20 steps.
 ``nonfinite``: 1 where the sum of the floating-point inputs is not finite, 0 where all inputs are whole numbers; an input
 beside the first that is 0 or less all over, down to minus infinity, is a mask. ``label_share``: share of
 labels that are not -100. ``rarity``: mean of 1 / (p V) over the tokens, with p = (n + 1) / (N + V) from the tokens of all batches before:
@@ -11,7 +11,7 @@ equal to the one 1, 2, ... 13 places earlier, or half of the length in a short s
 steps with a validation loss: 1 where all calls without gradients since the last step were in training mode though the model has dropout
 or batch norm, 0 where one was in evaluation mode. ``training``, of such a model: 1 where it was called with gradients in training mode,
 0 where only in evaluation mode. Cost: a few passes over token numbers.
-Sources: PaLM, OLMo 2 (repeated n-grams), stability tree S2.Q3; the mixing step of ``h`` is MurmurHash3's.
+Sources: PaLM, OLMo 2 (repeated n-grams), stability tree S2.Q3.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase  # pyright: ignore[reportPrivateUsage]
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]
 
+from sismo.recorder.fingerprint import Fingerprint, number
 from sismo.recorder.panel import Job, Panel
 from sismo.recorder.scene import Scene
 from sismo.records.types import Event
 
 _IGNORED = -100
 """The label that torch's cross-entropy leaves out."""
-_PLACES = 1 << 16
 _HISTORY = 20
 _PERIODS = 13
 _MAX_TOKENS = 1 << 16
 _LABELS = ("labels", "label", "targets", "target", "y")
 _MODE, _TRAINED = "batch/mode", "batch/training"
-_LOW, _HIGH = "batch/fingerprint.low", "batch/fingerprint.high"
+_PRINT = "batch/fingerprint"
 
 
 class BatchPanel(Panel):
@@ -51,7 +51,9 @@ class BatchPanel(Panel):
         sizes = [module.num_embeddings for module in scene.root.modules() if isinstance(module, nn.Embedding)]
         self._vocabulary = max(sizes, default=0)
         self._two_faced = any(map(_differs, scene.root.modules()))
+        self._fingerprint = Fingerprint()
         self._counts: Tensor | None = None
+        self._counted, self._ones = 0, torch.ones(0)
         self._seen: deque[float] = deque(maxlen=_HISTORY)
         self._in_training: bool | None = None
 
@@ -72,9 +74,7 @@ class BatchPanel(Panel):
         main = inputs[0] if tokens is None else tokens
         if main.ndim > 1:
             draft.add("batch/length", main.shape[1])
-        low, high = fingerprint(main)
-        draft.add(_LOW, low)
-        draft.add(_HIGH, high)
+        draft.vector(self._fingerprint.of(main), lambda parts: {_PRINT: number(parts)})
         floats = [tensor.detach() for tensor in inputs if tensor.is_floating_point()]
         if floats:
             sound = torch.stack([_sound(tensor, mask=tensor.data_ptr() != main.data_ptr()) for tensor in floats]).all()
@@ -103,11 +103,9 @@ class BatchPanel(Panel):
             self.scene.draft.add(_TRAINED, float(self.scene.draft.in_training))
 
     def landed(self, step: int, values: dict[str, float]) -> Sequence[Event]:
-        if _LOW in values:
-            print_ = values.pop(_HIGH) * 2.0**24 + values.pop(_LOW)
-            self._seen.append(print_)
-            values["batch/fingerprint"] = print_
-            values["batch/repeats"] = self._seen.count(print_)
+        if _PRINT in values:
+            self._seen.append(values[_PRINT])
+            values["batch/repeats"] = self._seen.count(values[_PRINT])
         return ()
 
     def _tokens(self, tokens: Tensor) -> None:
@@ -116,13 +114,17 @@ class BatchPanel(Panel):
             # Every window of a token and the ``periods`` before it, compared at once.
             windows = tokens.unfold(1, periods + 1, 1)
             draft.add("batch/ngram_repeats", (windows[..., :-1] == windows[..., -1:]).float().mean((0, 1)).amax())
-        if self._counts is None:
-            self._counts = torch.zeros(self._vocabulary, dtype=torch.float32, device=tokens.device)
         # Every token number past the vocabulary is an error of the loop's own, and not one to raise from here.
         flat = tokens.reshape(-1)[:_MAX_TOKENS].clamp(0, self._vocabulary - 1).long()
-        share = (self._counts.index_select(0, flat) + 1) / (self._counts.sum() + self._vocabulary)
-        draft.add("batch/rarity", (1 / (share * self._vocabulary)).mean())
-        self._counts.index_add_(0, flat, torch.ones_like(flat, dtype=torch.float32))
+        if self._counts is None:
+            self._counts = torch.ones(self._vocabulary, dtype=torch.float32, device=tokens.device)
+        if len(self._ones) < len(flat) or self._ones.device != flat.device:
+            self._ones = torch.ones(len(flat), device=flat.device)
+        # 1 / (p V), with one more of every token than was seen.
+        seen = self._counts.index_select(0, flat)
+        draft.add("batch/rarity", seen.reciprocal_().mean() * ((self._counted + self._vocabulary) / self._vocabulary))
+        self._counts.index_add_(0, flat, self._ones[: len(flat)])
+        self._counted += len(flat)
 
 
 def _sound(tensor: Tensor, *, mask: bool) -> Tensor:
@@ -136,20 +138,6 @@ def _differs(module: nn.Module) -> bool:
     """Whether a module does something else in training than in evaluation."""
     dropout = isinstance(module, _DropoutNd) and module.p > 0
     return dropout or (isinstance(module, _NormBase) and module.track_running_stats)
-
-
-def fingerprint(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """48 bits that tell batches apart, as two numbers of 24 bits."""
-    flat = tensor.detach().reshape(-1)
-    flat = flat[:: max(1, flat.numel() // _PLACES)]
-    if flat.is_floating_point():
-        flat = flat.float().view(torch.int32)
-    places = torch.arange(flat.numel(), device=flat.device) * 2 + 1
-    # An odd multiple of the 64-bit golden ratio for each place; sums wrap round, and only their middle bits are used.
-    mixed = (flat.long() + 1) * (places * -7046029254386353131)
-    # Without this step of MurmurHash3 the sum is linear, and batches of ones and zeros with the same sum of places have the same print.
-    mixed = ((mixed ^ (mixed >> 33)) * -49064778989728563).sum()
-    return (mixed >> 8) & 0xFFFFFF, (mixed >> 32) & 0xFFFFFF
 
 
 def _whole(tensor: Tensor) -> bool:

@@ -119,7 +119,7 @@ class GradientsPanel(Panel):
         """A gradient is about to be added to what is there."""
         if elsewhere() or self._watched is None or not self.scene.shield.alive:
             return
-        with self.scene.shield():
+        with self.scene.shield:
             there = self._watched.grad
             if there is None:
                 self._carried = 0.0

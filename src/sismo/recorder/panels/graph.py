@@ -20,6 +20,7 @@ from torch import Tensor
 
 from sismo.recorder.panel import Job, Panel
 from sismo.recorder.scene import Scene
+from sismo.recorder.sound import sound
 from sismo.records.channels import LOSS_TRAIN
 from sismo.records.types import Event
 
@@ -89,7 +90,7 @@ class GraphPanel(Panel):
 
     def _loses(self, loss: Tensor) -> bool:
         """Whether this is the first loss that is lost; elsewhere than on the CPU that is told later, and the next one is looked at."""
-        if self._lost or loss.device.type != "cpu" or bool(loss.detach().isfinite().all().numpy()):
+        if self._lost or loss.device.type != "cpu" or sound(loss):
             return False
         self._lost = True
         return True

@@ -16,9 +16,9 @@ from typing import ClassVar
 import torch
 from torch.optim import Optimizer
 
-from sismo.recorder.local import local
 from sismo.recorder.panel import Job, Panel
 from sismo.recorder.scene import Scene, Weight
+from sismo.recorder.sound import sound
 from sismo.records.types import Event
 
 _MOST = 20
@@ -47,8 +47,7 @@ class LostPanel(Panel):
         if not self._left or watched is None or watched.optimizer is not optimizer:
             return
         gradient = watched.tensor.grad
-        # On the CPU a number is there at once: ``numpy`` waits for nothing.
-        if gradient is None or local(gradient).isfinite().all().numpy():
+        if gradient is None or sound(gradient):
             return
         self._left -= 1
         bad: Counter[str] = Counter(dict.fromkeys(self.scene.block_names, 0))

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from sismo.recorder.panel import Job, Panel, gathered
 from sismo.recorder.scene import Scene
+from sismo.recorder.sound import sound
 from sismo.records.types import Event
 
 _ALL = "all"
@@ -145,7 +146,7 @@ def _known_sound(loss: object) -> bool:
     """Whether a loss is known to be finite: to ask an accelerator would be to wait for it."""
     if not isinstance(loss, Tensor):
         return isinstance(loss, (int, float)) and math.isfinite(loss)
-    return loss.device.type == "cpu" and bool(loss.detach().isfinite().all().numpy())
+    return loss.device.type == "cpu" and sound(loss)
 
 
 def _share(hits: Tensor, kept: Tensor) -> Tensor:
