@@ -113,8 +113,9 @@ class WeightsPanel(Panel):
             return weights, update, none, none, zeros, none + g.numel()
         beta = betas[1]
         bias = 1 - beta**taken
-        g = g.float()
-        total = torch.dot(torch.div(g, (_cut(v, one).float() / bias).clamp_(min=epsilon**2)), g)
+        g, spare = g.float(), old.float()  # whose numbers have served: to take as much memory anew costs more than working it out
+        spare.copy_(_cut(v, one)).div_(bias).clamp_(min=epsilon**2)
+        total = torch.dot(torch.div(g, spare, out=spare), g)
         return weights, update, total, none + g.numel(), zeros, none + g.numel()
 
 
