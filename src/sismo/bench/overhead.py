@@ -1,10 +1,10 @@
 """What recording costs, on one CPU thread: ``sismo bench overhead [--wall] [--write]``.
 
-Some loops train the same model on the same batches, a step of each in turn: two bare ones, sismo with its default budget, sismo with
-everything at every step, and the defaults of trainscope and trainpulse where they are installed. A slow second of the machine hits all
-of them, and every step is compared with the mean of the two bare ones beside it. Two transformers, of 3.7 and 10 million parameters, and
-the smaller one compiled, without the others. The first step stands by itself: a model is compiled in it, and sismo measures how the run
-starts.
+Some loops train the same model on the same batches, each in a process of its own and a step of each in turn: two bare ones, sismo with its
+default budget, sismo with everything at every step, and the defaults of trainscope and trainpulse where they are installed. A slow second
+of the machine hits all of them, and every step is compared with the mean of the two bare ones beside it. Two transformers, of 3.7 and 10
+million parameters, and the smaller one compiled, without the others. The first step stands by itself: a model is compiled in it, and sismo
+measures how the run starts.
 
 Times are CPU seconds of the thread, so that what else runs on the machine does not count; ``--wall`` for the clock on the wall. A step
 can still be twice as long because of what others did to the caches, so that all of it is done several times, with the same work at the
@@ -15,18 +15,21 @@ of the first pass, and in the worst but the first.
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 import itertools
+import multiprocessing
 import os
 import platform
+import signal
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -119,52 +122,83 @@ class Cost:
         )
 
 
+class Done(NamedTuple):
+    """What is left of a loop: the seconds of its steps, what its clock showed, and what sismo counted itself."""
+
+    seconds: list[float]
+    tape: list[float]
+    counted: Mapping[str, float]
+
+
 def measure(
     model: nn.Module, steps: int, ways: Mapping[str, Attach], raw: Callable[[], float], *, passes: int, compiled: bool = False
 ) -> list[Cost]:
     """Trains copies of a model in turn, so many times: two bare ones, and one for each way of recording."""
-    done: list[list[Loop]] = []
-    counted: list[Mapping[str, float]] = []
-    for number in range(passes):
-        tapes = [loop.time.tape for loop in done[0]] if done else [None] * (2 + len(ways))
-        loops = _made(model, tapes, raw, first=number * len(tapes) // passes, compiled=compiled)
-        counts = _train(loops, steps, ways.values())
-        counted = counted or counts
-        done.append(loops)
+    done: list[list[Done]] = []
+    for _ in range(passes):
+        tapes = [loop.tape for loop in done[0]] if done else [None] * (2 + len(ways))
+        done.append(_train([partial(_loop, model, raw, tape, compiled) for tape in tapes], steps, [_bare, _bare, *ways.values()]))
     one, two, *others = ([loop.seconds for loop in again] for again in zip(*done, strict=True))
     beside = [[(a + b) / 2 for a, b in zip(*pair, strict=True)] for pair in zip(one, two, strict=True)]
     costs = [_cost("bare, against the other bare one", two, one)]
+    counted = [loop.counted for loop in done[0][2:]]
     return [*costs, *(_cost(name, mine, beside, **count) for name, mine, count in zip(ways, others, counted, strict=True))]
 
 
-def _made(model: nn.Module, tapes: Sequence[Sequence[float] | None], raw: Callable[[], float], *, first: int, compiled: bool) -> list[Loop]:
-    """The loops of one pass. Where in memory a model lies makes a step some parts in a thousand longer: who is made first takes turns."""
-    order = [*range(first, len(tapes)), *range(first)]
-    made = {at: Loop(_copied(model, compiled), raw, tapes[at]) for at in order}
-    return [made[at] for at in range(len(tapes))]
+def _loop(model: nn.Module, raw: Callable[[], float], tape: Sequence[float] | None, compiled: bool) -> Loop:
+    return Loop(cast("nn.Module", torch.compile(model)) if compiled else model, raw, tape)
 
 
-def _copied(model: nn.Module, compiled: bool) -> nn.Module:
-    copied = copy.deepcopy(model)
-    return cast("nn.Module", torch.compile(copied)) if compiled else copied
-
-
-def _train(loops: Sequence[Loop], steps: int, ways: Iterable[Attach]) -> list[Mapping[str, float]]:
-    """One pass; returns what each recorder counted itself."""
+def _train(makes: Sequence[Callable[[], Loop]], steps: int, ways: Sequence[Attach]) -> list[Done]:
+    """One pass. Each loop has a process: a recorder sees every loss of its own, also those of other loops."""
     with ExitStack() as stack:
-        counts: list[Callable[[], Mapping[str, float]]] = []
-        for loop, attach in zip(loops[2:], ways, strict=True):
+        pipes = [stack.enter_context(_started(make, steps, attach)) for make, attach in zip(makes, ways, strict=True)]
+        for number in range(steps):
+            # Who comes first takes turns: the second finds the machine warm.
+            first = number % len(pipes)
+            for pipe in [*pipes[first:], *pipes[:first]]:
+                _asked(pipe)
+        return [_asked(pipe) for pipe in pipes]
+
+
+@contextmanager
+def _started(make: Callable[[], Loop], steps: int, attach: Attach) -> Iterator[Connection]:
+    context = multiprocessing.get_context("fork")
+    mine, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, make, steps, attach), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield mine
+    finally:
+        mine.close()
+        process.join()
+
+
+def _serve(pipe: Connection, make: Callable[[], Loop], steps: int, attach: Attach) -> None:
+    """The life of one loop, a step whenever it is asked for one, and what is left of it in the end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the process that asks
+    loop = make()
+    with suppress(EOFError), ExitStack() as stack:
+        with loop.time.turn():
+            count = attach(loop, stack)
+        for tokens in _batches(steps):
+            pipe.recv()
             with loop.time.turn():
-                counts.append(attach(loop, stack))
-        for number, tokens in enumerate(_batches(steps)):
-            # Who comes first takes turns: the second finds the batch in the cache.
-            first = number % len(loops)
-            for loop in [*loops[first:], *loops[:first]]:
-                with loop.time.turn():
-                    loop.step(tokens)
-        for loop in loops:
-            loop.time.check()
-        return [count() for count in counts]
+                loop.step(tokens)
+            pipe.send(None)
+        pipe.recv()
+        loop.time.check()
+        pipe.send(Done(loop.seconds, loop.time.tape, count()))
+
+
+def _asked(pipe: Connection) -> Any:
+    """What a loop answers when it is its turn. Raises ``RuntimeError`` where it is no more."""
+    try:
+        pipe.send(None)
+        return pipe.recv()
+    except (EOFError, OSError) as error:
+        raise RuntimeError("a loop of the benchmark ended early: its own message is above") from error
 
 
 def _cost(name: str, mine: Sequence[Sequence[float]], bare: Sequence[Sequence[float]], **counted: float) -> Cost:
@@ -189,6 +223,10 @@ def _batches(count: int) -> Iterator[Tensor]:
     generator = torch.Generator().manual_seed(1)
     for _ in range(count):
         yield torch.randint(0, _VOCABULARY, (_BATCH, _LENGTH + 1), generator=generator)
+
+
+def _bare(loop: Loop, stack: ExitStack) -> Callable[[], Mapping[str, float]]:
+    return dict
 
 
 def _sismo(budget: float | None) -> Attach:
@@ -255,9 +293,9 @@ def run(steps: int = 60, passes: int = 3, *, beside: bool = True, wall: bool = F
         print(tables.plain(_HEADER, rows[-len(costs) :]), flush=True)
     how = (
         f"torch {torch.__version__}, {platform.machine()}, one thread, {'wall-clock' if wall else 'CPU'} seconds;"
-        f" {passes} passes of {steps} steps of each loop in turn, {_BATCH} × {_LENGTH} tokens; load average {load:.1f} at the start,"
-        f" {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores. Of each step the least that"
-        " it took in a pass: the first against the bare first, the worst other against the usual bare one. Inside: the share of a step"
+        f" {passes} passes of {steps} steps of each loop in turn, a process each, {_BATCH} × {_LENGTH} tokens; load average"
+        f" {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores. Of each step the least that it took"
+        " in a pass: the first against the bare first, the worst other against the usual bare one. Inside: the share of a step"
         " that sismo's own code took, by its own count: the mean with the first step, the worst without it."
     )
     print(how)

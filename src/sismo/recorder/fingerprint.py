@@ -20,7 +20,7 @@ class Fingerprint:
     """
 
     def __init__(self) -> None:
-        self._places = torch.zeros(0, dtype=torch.int64)
+        self._places = torch.zeros(0, dtype=torch.int64, device="cpu")
 
     def of(self, tensor: Tensor) -> Tensor:
         """The sum, as four whole numbers of 16 bits: any device has them, and a number of single precision holds them."""

@@ -64,7 +64,8 @@ def statistics(output: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     mean, largest = size.sum(dtype=torch.float32) / entries, size.amax()
     # A largest entry that is small rules the others out; an accelerator is not asked for it, as that would be to wait.
     if output.device.type == "cpu" and bool((largest <= most / 2).numpy()):
-        return mean, largest, torch.zeros(()), torch.zeros(())
+        none = mean.new_zeros(())
+        return mean, largest, none, none
     finite = (size <= most).count_nonzero()
     small = (size <= most / 2).count_nonzero()
     return mean, largest, entries - finite, (finite - small) / entries

@@ -53,7 +53,7 @@ class BatchPanel(Panel):
         self._two_faced = any(map(_differs, scene.root.modules()))
         self._fingerprint = Fingerprint()
         self._counts: Tensor | None = None
-        self._counted, self._ones = 0, torch.ones(0)
+        self._counted, self._ones = 0, torch.ones(0, device="cpu")
         self._seen: deque[float] = deque(maxlen=_HISTORY)
         self._in_training: bool | None = None
 
