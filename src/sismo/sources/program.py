@@ -18,6 +18,8 @@ _CODE = re.compile(
     r"|^\s*[\w.\[\]\"', ]+?(?::\s*[\w.\[\], |]+)?\s*[-+*/|&]?=[^=]"  # an assignment
     r"|[;{}(\[,\\:]\s*(?:#.*|//.*)?$|^\s*[)\]}]+[,;:]?\s*$|^\s*[\w.]+\(.*\)[,;]?\s*$"
 )
+_ROW = re.compile(r"^\s*(?![#/*])[^\"'(){};]*loss\w*\W{0,3}(?:\d|nan|inf)[^;]*$", re.IGNORECASE)
+"""A row of a log, which may look like an assignment."""
 _EXAMPLES = re.compile(r"\"\"\"|'''")
 _DEFINITIONS, _SHARE, _ENDS = 2, 0.5, 4
 """Lines that only a program has; share of its lines that look like code; lines at each end of which half have to."""
@@ -42,7 +44,7 @@ def is_program(text: str) -> bool:
     if not lines:
         return False
     strong = [bool(_STRONG.match(line)) for line in lines]
-    code = [one or bool(_CODE.search(line)) for one, line in zip(strong, lines, strict=True)]
+    code = [one or bool(_CODE.search(line) and not _ROW.match(line)) for one, line in zip(strong, lines, strict=True)]
     begun = strong[0] or sum(code[:_ENDS]) * 2 >= len(code[:_ENDS])
     known = sum(strong) + text.startswith("#!")  # that line alone says so
     return known >= _DEFINITIONS and begun and sum(code) >= _SHARE * len(code) and sum(code[-_ENDS:]) * 2 >= _ENDS

@@ -54,6 +54,7 @@ int main(void) {
 }
 """
 ROWS = "".join(f"step {step} loss {3 * 0.99**step:.4f}\n" for step in range(30))
+EQUAL = "".join(f"epoch {epoch} loss={3 * 0.99**epoch:.4f} acc=0.3\n" for epoch in range(30))
 CRASH = """Traceback (most recent call last):
   File "train.py", line 9, in <module>
     from model import build
@@ -80,8 +81,14 @@ def test_a_notebook_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "rows"),
-    [(LOOP + ROWS, 30), (SHELL.replace("echo", "#") + ROWS, 30), (ROWS + CRASH, 30), ("step 1 loss 2.30\nstep 2 loss 2.29\n", 2)],
-    ids=["the script first", "the job first", "a crash at the end", "two rows"],
+    [
+        (LOOP + ROWS, 30),
+        (LOOP + EQUAL, 30),
+        (SHELL.replace("echo", "#") + ROWS, 30),
+        (ROWS + CRASH, 30),
+        ("step 1 loss 2.30\nstep 2 loss 2.29\n", 2),
+    ],
+    ids=["the script first", "rows like assignments", "the job first", "a crash at the end", "two rows"],
 )
 def test_a_log_that_shows_code_is_read(tmp_path: Path, text: str, rows: int) -> None:
     (tmp_path / "run.log").write_text(text)

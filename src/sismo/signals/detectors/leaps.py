@@ -11,7 +11,8 @@ from sismo.signals.levels import level, noise, wander
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
-_FAR = 10
+_FAR, _FEWEST = 10, 3
+"""Times its start; rows that tell a leap from two numbers."""
 
 
 def _jumps_at_start(view: View) -> Observation:
@@ -20,7 +21,7 @@ def _jumps_at_start(view: View) -> Observation:
     Ten times its start is not back, however much higher it was.
     """
     loss = view.finite(LOSS_TRAIN)
-    if loss is None or len(loss) < 2:
+    if loss is None or len(loss) < _FEWEST:
         return unknown(LOSS_TRAIN)
     if int(loss.steps[0]) > 2 * loss.interval or view.objective is not None:
         return absent(LOSS_TRAIN)

@@ -65,3 +65,8 @@ def test_what_comes_back_to_ten_times_its_start_is_not_back() -> None:
     thrown = np.concatenate([[2e11, 1e24], 1e22 * 0.8 ** np.arange(12), [np.inf], np.full(10, np.nan)])
     assert names(run(loss=thrown, norm=np.ones(25)))[0] == "lr-too-high"
     assert "log-of-zero" not in names(run(loss=thrown))
+
+
+def test_two_numbers_are_no_leap() -> None:
+    assert alarms(run(loss=[2.30, 20.29])) == []
+    assert alarms(run(loss=[2.30, 20.29, 25.0])) == ["lr-too-high"]
