@@ -26,6 +26,7 @@ _ROWS_AROUND = 8
 _MOST_PAIRS = 1000
 _FEWEST_NATS = 1.5
 """First loss from which two losses near 0 mean a leak: below it stand squared errors and easy two-class tasks, which get there honestly."""
+_EASY = 0.25
 _DOUBT = 1.64
 """Mann-Kendall z of a rise that noise alone makes in 1 of 20 logs."""
 
@@ -113,10 +114,20 @@ def _overfit(view: View, enough: float) -> Observation:
         return absent(val.channel, rise=rise)
     if not view.rows(LOSS_TRAIN):
         return unknown(LOSS_TRAIN)
-    if not _train_fell(view, int(val.steps[low])):
+    if not _train_fell(view, int(val.steps[low])) or _far_under_train(view, level(rest[-3:])):
         return absent(val.channel, rise=rise)
     step, least, last = int(val.steps[low]), float(val.values[low]), level(rest[-3:])
     return present(step, int(val.steps[-1]), channel=val.channel, rise=last / least - 1, least=least, last=last)
+
+
+def _far_under_train(view: View, last: float) -> bool:
+    """Whether validation ends under a quarter of a training loss that is no multiple of what it is: mixed examples are learnt, which are
+    hard, and whole ones are easy. How sure the model is of these comes and goes.
+    """
+    train = view.finite(LOSS_TRAIN)
+    if train is None or not len(train) or not 0 < last < _EASY * end_level(train):
+        return False
+    return _starts_at_guess(view) or _starts_under_any_guess(view, end_level(train) / last)
 
 
 def _climbs(values: np.ndarray, rise: float) -> bool:

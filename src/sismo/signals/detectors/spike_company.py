@@ -17,6 +17,8 @@ _RESTLESS, _CALM = 20, 40
 """Rows before a spike that tell whether it came out of calm, and those before them that say what calm is."""
 _SETTLED, _TWICE = 5, 2
 """Rows whose median tells where a loss stands; times that it has to have been up before."""
+_LASTS = (3, 10)
+"""Rows of a spike that is none of a single odd batch, and of one that is another task; where it begins is not clear to the row."""
 _BY_CHANCE = 2.6
 """Standard normal score that chance alone passes in 1 of 200 runs."""
 _DOUBT = 1.64
@@ -60,11 +62,11 @@ def _even(view: View) -> Observation:
     """
     if view.rows(LOSS_TRAIN) < view.limit("min-rows"):
         return unknown("more rows of loss/train")
-    lasting = [spike for spike in view.spikes(LOSS_TRAIN) if spike.rows >= _SETTLED]
+    lasting = [[spike for spike in view.spikes(LOSS_TRAIN) if spike.rows >= rows] for rows in _LASTS]
     begun = float(view.first_step or 0)
-    for spikes, least, anchor in ((standing(view), 5, []), (lasting, 3, [begun])):
+    for spikes, least, anchor, apart in ((standing(view), 5, [], 0.05), *((some, 3, [begun], 0.1) for some in lasting)):
         gaps = np.diff(np.array([*anchor, *(spike.start for spike in spikes)], dtype=np.float64))
-        if len(spikes) >= least and float(np.ptp(gaps)) <= 0.05 * float(gaps.mean()) + interval_of(view):
+        if len(spikes) >= least and float(np.ptp(gaps)) <= apart * float(gaps.mean()) + interval_of(view):
             return present(spikes[0].start, spikes[-1].start, channel=LOSS_TRAIN, count=len(spikes), period=float(gaps.mean()))
     return absent(LOSS_TRAIN)
 

@@ -172,3 +172,14 @@ def test_a_sum_that_is_learnt_from_a_guess_on_is_a_multiple_whether_or_not_it_fa
         train = 4 * (end + (start - end) * fall)
         val = (np.arange(49, 400, 50), np.geomspace(1.1 * end, end, 8))
         assert "accumulation-not-averaged" in names(run(loss=train, val=val))
+
+
+def test_mixed_examples_that_are_learnt_over_whole_ones_that_are_easy_are_no_overfitting() -> None:
+    """The model gets less sure of what it knows; a loss that is a multiple all along hides nothing."""
+    mixed = 0.6 + 1.8 * np.exp(-np.arange(400) / 80) + level(400, 0.0, 0.05)
+    unsure = (EVALS, np.linspace(0.045, 0.083, EVALS.size))
+    assert alarms(run(loss=mixed, val=unsure)) == []
+    assert alarms(run(loss=mixed, val=unsure, vocab_size=10)) == []
+    assert "overfitting" in alarms(run(loss=mixed, val=(EVALS, np.linspace(0.7, 1.1, EVALS.size))))
+    summed = 8 * np.linspace(6, 0.5, 400)
+    assert "overfitting" in alarms(run(loss=summed, val=RISES))
