@@ -72,6 +72,7 @@ class Chart {
     if (!plot.heat) this.drawCurves(context, xOf, yOf);
     drawMarks(context, marksOf(plot.panel), box, xOf, colours, plot.alarm);
     drawAlarm(context, plot.alarm, box, xOf, colours);
+    if (!plot.heat && scale) nameThresholds(context, this.lines, box, xOf, yOf, colours);
     context.restore();
     this.drawHover(context, xOf, yOf, colours);
     showKeys(this);
@@ -86,7 +87,6 @@ class Chart {
     // Where curves lie on each other the one with fewer rows has to be on top to be seen, and then the first.
     const order = [...this.own].reverse().sort((a, b) => b.rows - a.rows);
     for (const role of order) this.stroke(context, role, xOf, yOf);
-    nameThresholds(context, this.lines, this.box, xOf, yOf, app.colours);
   }
 
   lineScale() {

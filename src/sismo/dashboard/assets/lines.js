@@ -156,7 +156,7 @@ function drawThresholds(context, lines, box, xOf, yOf, colours) {
   context.restore();
 }
 
-// Their names come over the curves, which would strike them out.
+// Their names come over curves, marks and the alarm, which would strike them out.
 function nameThresholds(context, lines, box, xOf, yOf, colours) {
   context.save();
   context.font = "11px system-ui, sans-serif";
