@@ -123,9 +123,10 @@ def test_a_fault_in_sismo_ends_recording_and_not_training(
                     raise RuntimeError("no")
 
                 monkeypatch.setattr(gradients.GradientsPanel, moment, broken)
-                recorder._handlers[Moment.STEP] = [broken] if moment == "on_step" else recorder._handlers[Moment.STEP]
-                recorder._handlers[Moment.CLIPPED] = [broken] if moment == "on_clipped" else recorder._handlers[Moment.CLIPPED]
-                recorder._handlers[Moment.BEFORE_UPDATE] = [broken] if moment == "on_before_update" else []
+                told = recorder._board._handlers
+                told[Moment.STEP] = [broken] if moment == "on_step" else told[Moment.STEP]
+                told[Moment.CLIPPED] = [broken] if moment == "on_clipped" else told[Moment.CLIPPED]
+                told[Moment.BEFORE_UPDATE] = [broken] if moment == "on_before_update" else []
 
         with caplog.at_level(logging.WARNING):
             losses = train(model, optimizer, 6, step)

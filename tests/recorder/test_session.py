@@ -17,9 +17,9 @@ from torch import nn
 
 import sismo
 from sismo.recorder import Recorder
+from sismo.recorder.board import Board
 from sismo.recorder.events import Moment
 from sismo.recorder.scene import scene
-from sismo.recorder.session import _panels
 from sismo.recorder.shield import Shield
 from sismo.records.channels import PANELS
 from sismo.records.reader import read_run
@@ -27,11 +27,11 @@ from sismo.records.reader import read_run
 
 def test_every_handler_of_a_panel_is_a_moment_and_every_moment_is_used() -> None:
     model, optimizer = build()
-    panels = _panels(scene(model, optimizer, Shield(lambda error: None)), everything=True)
+    panels = Board(scene(model, optimizer, Shield(lambda error: None)), everything=True)
     handlers = {name.removeprefix("on_") for panel in panels for name in dir(panel) if name.startswith("on_")}
     assert handlers == {moment.value for moment in Moment}
     assert all(panel.__doc__ and sys.modules[type(panel).__module__].__doc__.count("Cost") for panel in panels)  # pyright: ignore[reportOptionalMemberAccess]
-    assert len({panel.name for panel in panels}) == len(panels)
+    assert len({panel.name for panel in panels}) == len(list(panels))
 
 
 def test_the_manifest_says_what_it_was(tmp_path: Path) -> None:
@@ -208,8 +208,7 @@ def test_a_recorded_run_answers_what_its_log_cannot_and_names_the_panels(tmp_pat
 def test_each_panel_is_numbered_where_its_channels_are_named() -> None:
     model, optimizer = build()
     found = {
-        panel.name: sys.modules[type(panel).__module__].__doc__
-        for panel in _panels(scene(model, optimizer, Shield(print)), everything=True)
+        panel.name: sys.modules[type(panel).__module__].__doc__ for panel in Board(scene(model, optimizer, Shield(print)), everything=True)
     }
     assert found.keys() == PANELS.keys()
     for name, (number, families) in PANELS.items():

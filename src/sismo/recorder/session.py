@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import importlib
 import os
-import pkgutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,22 +15,20 @@ from torch import nn
 from sismo.errors import RunFormatError, SismoError, TrainingStopped, UsageError
 from sismo.probes.step import LossFn
 from sismo.recorder import anatomy, clock, manifest
-from sismo.recorder import panels as _folder
+from sismo.recorder.board import Board
 from sismo.recorder.cadence import Cadence
 from sismo.recorder.checkpoints import Checkpoints, load
 from sismo.recorder.events import Moment
 from sismo.recorder.hooks import Hooks
 from sismo.recorder.journal import Journal
 from sismo.recorder.mirror import Mirror
+from sismo.recorder.notices import Notices, say_what_is_off
 from sismo.recorder.panel import Draft, Panel
 from sismo.recorder.ranks import Ranks
 from sismo.recorder.replicas import Replicas
 from sismo.recorder.scene import scene
-from sismo.recorder.shield import Shield, log
+from sismo.recorder.shield import Shield
 from sismo.recorder.witness import Witness
-
-_IDLE = 3
-"""Steps without a step of the optimizer, in a row or among the first ones, after which that is said."""
 
 
 class Recorder:
@@ -106,7 +101,6 @@ class Recorder:
         self._stop_at_nan = stop_at_nan
         self._shield = Shield(self._fell)
         self._parts = {"scheduler": scheduler, "scaler": scaler, "loader": loader}
-        self._panels: list[Panel] = []
         self._given = model
         try:
             self._scene = scene(model, optimizers, self._shield)
@@ -135,25 +129,21 @@ class Recorder:
     ) -> None:
         ranks = Ranks(str(self.path), self._scene.likeness)
         across = ranks.on and self._scene.sharded
-        self._panels = _panels(self._scene, everything=across or ranks.rank == 0)
-        self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
-        jobs = [job for panel in self._panels for job in panel.jobs()]
-        later = [panel.name for panel in self._panels if not panel.at_once]
-        self._cadence = Cadence(budget, jobs, every=every, in_step=across, later=later)
+        self._board = Board(self._scene, everything=across or ranks.rank == 0)
+        self._cadence = Cadence(budget, self._board.jobs, every=every, in_step=across, later=self._board.later)
         header = manifest.header(self._scene, config, save_every=save_every, scheduler=self._parts["scheduler"])
         self._ranks = ranks
         self._replicas = Replicas(self._scene.weights, checksum_every if ranks.on and not across else 0)
         self._witness = Witness(self._scene, self._shield, self.path, loss_fn if ranks.world == 1 else None, self._happened)
         self._journal = Journal(
-            self.path, header, ranks, self._replicas, self._panels, mirrors, zooms=not across, trouble=self._witness.save
+            self.path, header, ranks, self._replicas, self._board.panels, mirrors, zooms=not across, trouble=self._witness.save
         )
         self._step = self._journal.next_step if first_step is None else first_step
         self._checkpoints = None
         if save_every is not None and ranks.rank == 0:
             self._checkpoints = Checkpoints(self._scene, self.path, every=save_every, keep=keep, parts=self._parts)
-        self._looked = self._said_idle = False
-        self._steps = self._idle = self._idle_ever = 0
-        self._was_full = False
+        self._notices = Notices()
+        self._looked = self._was_full = False
         self._hooks.hang()
         with self._shield:
             self._arm(full=False)
@@ -250,8 +240,7 @@ class Recorder:
             self.close(None if hasattr(sys, "ps1") else getattr(sys, "last_value", None))
 
     def _tell(self, moment: Moment, *arguments: Any) -> None:
-        for handler in self._handlers[moment]:
-            handler(*arguments)
+        self._board.tell(moment, *arguments)
         if moment is Moment.BEFORE_UPDATE:
             self._witness.before_update(self._step)
 
@@ -268,13 +257,13 @@ class Recorder:
         self._journal.send(step, draft, ids, self._replicas.checksum(step))
         self._step = step + 1
         self._save(step)
-        self._look_for_updates()
+        self._notices.step(acted=self._hooks.acted)
         used = any(taps.used for taps in self._scene.taps)
         self._hooks.new_step()
         if not self._looked:
             self._looked = True
             self._look_for_compiled_parts()
-            self._say_what_is_off(seen=used or self._hooks.tap_at_call)
+            say_what_is_off(self._scene, seen=used or self._hooks.tap_at_call)
         now = clock.seconds()
         self._cadence.account(now - self._began, self._shield.elapsed(), draft.spent, free=self._was_full)
         self._began = now
@@ -286,25 +275,10 @@ class Recorder:
 
     def _follow(self) -> None:
         """Other weights are trained from now on."""
-        self._remake([panel for panel in self._panels if panel.of_weights])
+        self._remake([panel for panel in self._board if panel.of_weights])
         self._replicas.follow(self._scene.weights)
         self._ranks.model = self._scene.likeness
         self._journal.describe(manifest.trained(self._scene))
-
-    def _look_for_updates(self) -> None:
-        """A step in which no optimizer was called is none: says so once where they are many."""
-        self._steps += 1
-        if self._hooks.acted:
-            self._idle = 0
-            return
-        self._idle, self._idle_ever = self._idle + 1, self._idle_ever + 1
-        if not self._said_idle and (self._idle >= _IDLE or (self._idle_ever >= _IDLE and self._steps <= 4 * _IDLE)):
-            self._said_idle = True
-            log.warning(
-                "the optimizer took no step in %d calls of rec.step: call it once per optimizer step (not per micro-batch), and make a new "
-                "Recorder where the optimizer is made anew; of an optimizer whose step is compiled nothing is seen",
-                _IDLE,
-            )
 
     def _look_for_compiled_parts(self) -> None:
         """What was compiled after the recorder was made is compiled anew whenever a hook comes or goes: there must be none."""
@@ -312,35 +286,15 @@ class Recorder:
             return
         self._scene.compiled = True
         self._hooks.let_go_of_modules()
-        self._remake([panel for panel in self._panels if panel.of_modules])
+        self._remake([panel for panel in self._board if panel.of_modules])
         self._journal.describe(manifest.off(self._scene))
 
     def _remake(self, panels: Collection[Panel]) -> None:
-        for at, panel in enumerate(self._panels):
-            if panel in panels:
-                panel.arm(())
-                self._panels[at] = type(panel)(self._scene)
-        self._handlers = {moment: _handlers(self._panels, moment) for moment in Moment}
-        self._cadence.follow([job for panel in self._panels for job in panel.jobs()])
-
-    def _say_what_is_off(self, *, seen: bool) -> None:
-        if self._scene.cut:
-            log.warning(
-                "FSDP1 or DeepSpeed has the weights: gradients, weights and spectra are not recorded; they are with fully_shard (FSDP2)"
-            )
-        off = "activations, units, attention and batches are not recorded"
-        if self._scene.compiled:
-            log.warning("the model is compiled: %s", off)
-        elif not seen and not self._scene.root.training:
-            log.warning("the model is in evaluation mode in a training step: call model.train(); until then %s", off)
-        elif not seen:
-            log.warning("no call of the model was seen in the first step (is it compiled, or the work of torch.func?): %s", off)
+        self._board.remake(panels)
+        self._cadence.follow(self._board.jobs)
 
     def _arm(self, *, full: bool) -> None:
-        first = [panel.name for panel in self._panels if panel.first]
-        chosen = self._cadence.everything() if full else self._cadence.plan(first)
-        for panel in self._panels:
-            panel.arm([job.part for job in chosen if job.panel == panel.name])
+        self._board.arm(self._cadence.everything() if full else self._cadence.plan(self._board.first))
         if not self._hooks.tap_at_call:
             for taps in self._scene.taps:
                 if not (taps.on_modules and self._hooks.unseen):
@@ -365,23 +319,7 @@ class Recorder:
             journal.broke(error, self._step)
 
     def _put_away(self) -> None:
-        for panel in self._panels:
-            # This may be the very panel that fell over, and the hooks have to come down all the same.
-            with contextlib.suppress(Exception):
-                panel.arm(())
+        if board := self.__dict__.get("_board"):
+            board.rest()
         if hooks := self.__dict__.get("_hooks"):
             hooks.take_down()
-
-
-def _panels(scene: Any, *, everything: bool) -> list[Panel]:
-    """Every panel that lies in ``panels/``, or those only that every rank is asked about."""
-    found: list[Panel] = []
-    for module in sorted(pkgutil.iter_modules(_folder.__path__), key=lambda module: module.name):
-        panel: type[Panel] = importlib.import_module(f"{_folder.__name__}.{module.name}").PANEL
-        if everything or panel.everywhere:
-            found.append(panel(scene))
-    return found
-
-
-def _handlers(panels: Sequence[Panel], moment: Moment) -> list[Callable[..., None]]:
-    return [getattr(panel, f"on_{moment.value}") for panel in panels if hasattr(panel, f"on_{moment.value}")]
