@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sismo.recorder.cadence import Cadence
-from sismo.recorder.panel import Job
+from sismo.recorder.draft import Job
 
 JOBS = [Job("weights", "0"), Job("activations", "a"), Job("activations", "b"), Job("units", "u")]
 

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sismo.recorder import panels as _folder
+from sismo.recorder.draft import Job
 from sismo.recorder.events import Moment
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 
 

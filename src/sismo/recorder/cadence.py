@@ -14,7 +14,7 @@ import math
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
-from sismo.recorder.panel import Job
+from sismo.recorder.draft import Job
 
 AIM = 0.7
 """Part of the budget that is planned with: the rest pays for what cannot be timed from here, such as cold caches."""

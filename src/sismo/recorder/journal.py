@@ -9,9 +9,10 @@ from typing import Any
 
 from torch import Tensor
 
+from sismo.recorder.draft import Draft
 from sismo.recorder.lag import Lag, Landed, Piece
 from sismo.recorder.mirror import Mirror
-from sismo.recorder.panel import Draft, Panel
+from sismo.recorder.panel import Panel
 from sismo.recorder.ranks import Ranks, Rows, combined, no_channels
 from sismo.recorder.replicas import Replicas
 from sismo.recorder.shield import log

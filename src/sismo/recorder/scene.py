@@ -13,8 +13,8 @@ from torch.optim import Optimizer
 
 from sismo.errors import UsageError
 from sismo.recorder import anatomy
+from sismo.recorder.draft import Draft
 from sismo.recorder.local import sharded
-from sismo.recorder.panel import Draft
 from sismo.recorder.shield import Shield
 from sismo.recorder.taps import Hanging
 

@@ -18,12 +18,13 @@ from sismo.recorder import anatomy, clock, manifest
 from sismo.recorder.board import Board
 from sismo.recorder.cadence import Cadence
 from sismo.recorder.checkpoints import Checkpoints, load
+from sismo.recorder.draft import Draft
 from sismo.recorder.events import Moment
 from sismo.recorder.hooks import Hooks
 from sismo.recorder.journal import Journal
 from sismo.recorder.mirror import Mirror
 from sismo.recorder.notices import Notices, say_what_is_off
-from sismo.recorder.panel import Draft, Panel
+from sismo.recorder.panel import Panel
 from sismo.recorder.ranks import Ranks
 from sismo.recorder.replicas import Replicas
 from sismo.recorder.scene import scene

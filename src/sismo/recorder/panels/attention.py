@@ -23,7 +23,8 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from sismo.recorder import anatomy
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.draft import Job
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.shield import log
 from sismo.recorder.taps import Taps

@@ -26,8 +26,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase  # pyright: ignore[reportPrivateUsage]
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]
 
+from sismo.recorder.draft import Job
 from sismo.recorder.fingerprint import Fingerprint, number
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.records.types import Event
 

@@ -21,9 +21,10 @@ from torch.autograd.graph import get_gradient_edge
 from torch.optim import Optimizer
 
 from sismo.recorder import scaled
+from sismo.recorder.draft import Job, gathered
 from sismo.recorder.hook import elsewhere
 from sismo.recorder.local import local, shards
-from sismo.recorder.panel import Job, Panel, gathered
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene, Weight
 from sismo.records.channels import GRAD_CARRIED, GRAD_NORM_POST, GRAD_NORM_PRE
 from sismo.records.types import Event

@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.draft import Job
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.sound import sound
 from sismo.records.channels import LOSS_TRAIN

@@ -13,8 +13,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from sismo.recorder.draft import Job
 from sismo.recorder.local import local
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.shield import log
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL

@@ -16,7 +16,8 @@ from typing import ClassVar
 import torch
 from torch.optim import Optimizer
 
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.draft import Job
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene, Weight
 from sismo.recorder.sound import sound
 from sismo.records.types import Event

@@ -12,7 +12,8 @@ from typing import ClassVar
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.draft import Job
+from sismo.recorder.panel import Panel
 from sismo.records.types import Event
 
 

@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sismo.recorder import scaled
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.draft import Job
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.records.channels import LOSS_SCALE
 from sismo.records.types import Event

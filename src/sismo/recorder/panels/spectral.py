@@ -18,8 +18,9 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch.optim import Optimizer
 
+from sismo.recorder.draft import Job
 from sismo.recorder.local import sharded
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.records.types import Event
 

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from sismo.recorder.panel import Job, Panel, gathered
+from sismo.recorder.draft import Job, gathered
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.sound import sound
 from sismo.records.types import Event

@@ -18,8 +18,9 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from sismo.recorder import anatomy
+from sismo.recorder.draft import Job
 from sismo.recorder.local import local
-from sismo.recorder.panel import Job, Panel
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.taps import Taps
 from sismo.records.types import Event

@@ -18,8 +18,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sismo.recorder import scaled
+from sismo.recorder.draft import Job, gathered
 from sismo.recorder.local import local, shards
-from sismo.recorder.panel import Job, Panel, gathered
+from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene, Weight
 from sismo.records.types import Event
 
