@@ -12,6 +12,7 @@ from sismo.signals.trend import block_means, mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
 
+_BY_HEIGHT = 0.7
 _CHARACTERS = 3.9
 _APART = 0.2
 """Validation over training loss, in nats, from which a model memorises rather than sees the future (measured on a broken mask)."""
@@ -192,9 +193,14 @@ def _language_near_zero(view: View) -> Observation:
     val = view.finite(LOSS_VAL)
     apart = val is not None and len(val) > 0 and (end_level(val) - last >= _APART or _late(loss, val))  # then it memorises
     found = bool(language_sign(view)) and first >= 5 and 0 < last < 0.1 and passes < 8 and below.size and not apart
-    return (
-        present(int(loss.steps[below[0]]), int(loss.steps[-1]), channel=LOSS_TRAIN, first=first, last=last) if found else absent(LOSS_TRAIN)
-    )
+    if not found:
+        return absent(LOSS_TRAIN)
+    return present(int(loss.steps[below[0]]), int(loss.steps[-1]), strength=_clearly(view), channel=LOSS_TRAIN, first=first, last=last)
+
+
+def _clearly(view: View) -> float:
+    """How clear it is that tokens are predicted: a first loss of that height is also that of a classification of a thousand classes."""
+    return 1.0 if language_sign(view) in ("vocabulary", "perplexity") or names(view, *TOKENS) else _BY_HEIGHT
 
 
 def _language_both(view: View) -> Observation:
@@ -209,7 +215,8 @@ def _language_both(view: View) -> Observation:
     near = 0 <= train < 0.1 and 0 <= valid < 0.1 and valid <= 1.5 * train + 0.05 and not _late(loss, val)
     least = _CHARACTERS if names(view, *TOKENS) else 5
     wide = bool(language_sign(view)) or (not without_vocabulary(view) and float(loss.values[0]) >= least and not view.family("loss_term"))
-    return present(int(val.steps[-1]), channel=LOSS_VAL, train=train, val=valid) if wide and near else absent(LOSS_VAL)
+    found = present(int(val.steps[-1]), strength=_clearly(view), channel=LOSS_VAL, train=train, val=valid)
+    return found if wide and near else absent(LOSS_VAL)
 
 
 def _late(loss: Series, val: Series) -> bool:

@@ -38,6 +38,8 @@ _SLOWEST, _FASTEST, _FALLS = 0.25, 1.6, 0.15
 """A norm over the sum of as many gradients like the first, at its start and at its end; share of rows under the row before. Measured on 26
 loops without zero_grad: 0.27 to 1.0, 0.2 to 1.3, and no row but where batches of 8 are regressed; on 6 healthy models that leave their start
 in a line 0.16 to 0.8, 0.1 to 2.2, and 0.24 to 0.41."""
+_SCHOOLING = 49
+"""Steps after the first within which even a sound model may stay at the guess."""
 _DESCENDS = 0.7
 """Share of the level of ten rows under which the next ten are in a steep descent."""
 _SPARSE_Z = 3.3
@@ -188,7 +190,7 @@ def _chance(view: View) -> Observation:
         return loss
     if view.family("loss_term") or view.objective is not None:
         return absent(LOSS_TRAIN)
-    if view.header.step_unit == "step" and int(loss.steps[-1]) - int(loss.steps[0]) < view.limit("min-rows") - 1:
+    if view.header.step_unit == "step" and int(loss.steps[-1]) - int(loss.steps[0]) < _SCHOOLING:
         return unknown("more rows of loss/train", rows=len(loss))  # so few single steps teach nothing
     tolerance = view.limit("chance-tolerance")
     half = loss.values[len(loss) // 2 :]

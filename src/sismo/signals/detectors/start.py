@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
-from sismo.signals.kind import LARGEST_ENTROPY, PER_TOKEN, fine_tuned, names
+from sismo.signals.kind import LARGEST_ENTROPY, PER_TOKEN, classes, fine_tuned, names, without_vocabulary
 from sismo.signals.levels import level
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -19,6 +19,10 @@ _OVER = Threshold("first-loss-over", 1.75, 1.75, "nat", "preflight: 8.0 at V = 5
 _UNDER = Threshold("first-loss-under", 2.25, 2.25, "nat", "preflight: 4.0 at V = 512 is ln V − 2.25", "First loss under ln V from which the model is not untrained.")  # fmt: skip
 _NORM_HIGH = Threshold("first-norm-high", 100, 100, "1", "preflight: first gradient norm over 100", "First gradient norm that points at the initialisation or a sum.")  # fmt: skip
 _NORM_LOW = Threshold("first-norm-low", 1e-3, 1e-3, "1", "preflight: first gradient norm under 0.001", "First gradient norm that points at degenerate targets.")  # fmt: skip
+
+
+_THROWN_ONLY = 0.6
+"""How clear it is that a loss starts over any guess, where nothing says that it is counted in nats."""
 
 
 def _first_loss(view: View) -> tuple[int, float] | Observation:
@@ -66,6 +70,8 @@ def _over_any(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     if view.family("loss_term") or view.objective is not None or loss is None or len(loss) < 5 or fine_tuned(view):
         return absent(LOSS_TRAIN, loss=value)
+    if without_vocabulary(view) and classes(view) is None:  # no tokens and no classes: what is predicted may be of any size
+        return absent(LOSS_TRAIN, loss=value)
     steady = level(loss.values[len(loss) // 2 :])
     early = level(loss.values[:5])
     high = (
@@ -79,8 +85,11 @@ def _over_any(view: View) -> Observation:
     norm = _norm(view)
     # A sum over frames (CTC) starts high as well, and its norm falls tenfold on the way; a bad start throws it a hundredfold.
     thrown = not isinstance(norm, Observation) and norm[1] > view.limit("first-norm-high") and norm[1] > 30 * norm[2]
-    nats = thrown or names(view, *PER_TOKEN, "token")
-    return present(step, channel=LOSS_TRAIN, loss=value, steady=steady) if high and nats else absent(LOSS_TRAIN, loss=value)
+    tokens = names(view, *PER_TOKEN, "token")
+    # Large targets, and errors over a width that is learnt, start as high and throw the norm as far.
+    strength = 1.0 if tokens else _THROWN_ONLY
+    found = present(step, strength=strength, channel=LOSS_TRAIN, loss=value, steady=steady)
+    return found if high and (thrown or tokens) else absent(LOSS_TRAIN, loss=value)
 
 
 def _norm(view: View) -> tuple[int, float, float] | Observation:

@@ -7,6 +7,7 @@ import pytest
 from support.runs import alarms, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import judge
 from sismo.records.types import RECORDED, Header, Run
 from sismo.signals.detectors import compound
 from sismo.signals.types import State
@@ -115,3 +116,11 @@ def test_a_recorded_model_without_a_vocabulary_is_no_language_model_whatever_its
     known = Run("made", Header(source=RECORDED), run(**shown).series, ())
     assert "causal-mask-broken" in alarms(run(**shown))
     assert not alarms(known)
+
+
+def test_a_thousand_classes_that_are_learnt_exactly_begin_as_high_as_text() -> None:
+    loss = np.geomspace(6.93, 0.05, 400)
+    val = (EVALS, loss[EVALS - 1])
+    unsure = judge(run(loss=loss, val=val)).findings[0]
+    assert (unsure.cause.id, unsure.confidence < 0.6) == ("causal-mask-broken", True)
+    assert judge(run(loss=loss, val=val, vocab_size=1024)).findings[0].confidence > 0.7

@@ -227,5 +227,6 @@ def test_a_few_steps_at_the_guess_have_learnt_nothing_yet() -> None:
     near = np.log(10) + 0.02 * np.random.default_rng(0).standard_normal(60)
     assert alarms(run(loss=near, vocab_size=10)) == ["no-learning"]
     assert alarms(run(loss=near[:8], vocab_size=10)) == []
+    assert alarms(run(loss=near[:30], vocab_size=10)) == []
     assert alarms(run(loss=near[:8], vocab_size=10, step_unit="epoch")) == ["no-learning"]
     assert alarms(run(loss=near[:8], vocab_size=10, every=100)) == ["no-learning"]

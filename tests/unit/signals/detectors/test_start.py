@@ -7,6 +7,8 @@ import pytest
 from support.runs import alarms, cosine, falling, level, look, names, run, state, with_at
 from support.trios import Trio, check, check_all, each
 
+from sismo.judge import judge
+from sismo.records.types import RECORDED, Header, Run
 from sismo.signals.detectors import start
 from sismo.signals.types import State
 
@@ -88,3 +90,13 @@ def test_a_model_that_was_trained_before_may_begin_over_the_guess() -> None:
     for known, expected in (({"parameters": 10_000, "trained": 400}, False), ({"parameters": 10_000, "trained": 10_000}, True), ({}, True)):
         made = run(loss=loss, vocab_size=24, config={"sismo": known})
         assert ("head-biased" in names(made)) is expected
+
+
+def test_large_targets_start_as_high_as_a_bad_initialisation_does() -> None:
+    """An error over a width that is learnt: the log cannot tell it, a recorded run that predicts no tokens and no classes can."""
+    loss, norm = 3 + 8600 * np.exp(-np.arange(400) / 4), 6 + 30000 * np.exp(-np.arange(400) / 4)
+    made = run(loss=loss, norm=norm)
+    found = judge(made).findings[0]
+    assert (found.cause.id, found.confidence < 0.6) == ("init-too-large", True)
+    assert judge(run(loss=loss, norm=norm, more={"metric/perplexity": np.exp(np.minimum(loss, 50))})).findings[0].confidence > 0.7
+    assert alarms(Run("made", Header(source=RECORDED), made.series)) == []
