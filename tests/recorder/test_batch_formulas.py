@@ -8,13 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from recorder.loops import build, loss_of
+from recorder.loops import VOCABULARY, build, loss_of
 from recorder.recordings import recorded
 from torch import nn
 from torch.nn import functional
 
 from sismo.recorder import Recorder
+from sismo.recorder.draft import Draft
 from sismo.recorder.fingerprint import Fingerprint, number
+from sismo.recorder.panels.batch import BatchPanel
+from sismo.recorder.scene import scene
+from sismo.recorder.shield import Shield
 from sismo.records.reader import read_run
 
 
@@ -37,6 +41,22 @@ def test_fingerprint_rarity_and_repeats(tmp_path: Path) -> None:
     assert ngrams[:60].max() < 0.5
     prints = Fingerprint()
     assert number(prints.of(usual[0]).tolist()) != number(prints.of(usual[0].flip(0)).tolist())
+
+
+def test_rarity_counts_past_what_single_precision_can() -> None:
+    panel = BatchPanel(scene(*build(), Shield(lambda error: None)))
+    batch, often = torch.zeros(1 << 16, 1, dtype=torch.long), 300  # 19.7 million of one token: more than 2^24
+    for _ in range(often):
+        panel._tokens(batch)
+    panel.scene.draft = Draft()
+    panel._tokens(torch.tensor([[0, 1]]))
+    found = dict(zip(panel.scene.draft._channels, panel.scene.draft._tensors, strict=True))["batch/rarity"]
+    seen = often * batch.numel()
+    assert float(found) == pytest.approx((1 / (seen + 1) + 1) / 2 * (seen + VOCABULARY) / VOCABULARY, rel=1e-5)
+    panel.scene.draft = Draft()
+    panel._tokens(torch.zeros(4, 1, dtype=torch.long))
+    found = dict(zip(panel.scene.draft._channels, panel.scene.draft._tensors, strict=True))["batch/rarity"]
+    assert float(found) == pytest.approx((seen + 2 + VOCABULARY) / (seen + 2) / VOCABULARY, rel=1e-6)
 
 
 def test_batches_of_ones_and_zeros_have_their_own_fingerprints() -> None:

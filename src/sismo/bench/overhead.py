@@ -29,6 +29,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -37,6 +38,7 @@ from torch.nn import functional
 
 from sismo.bench import tables
 from sismo.bench.turns import Time
+from sismo.errors import SismoError
 from sismo.recorder import Recorder
 from sismo.records.reader import read_run
 
@@ -152,34 +154,56 @@ def _loop(model: nn.Module, raw: Callable[[], float], tape: Sequence[float] | No
 def _train(makes: Sequence[Callable[[], Loop]], steps: int, ways: Sequence[Attach]) -> list[Done]:
     """One pass. Each loop has a process: a recorder sees every loss of its own, also those of other loops."""
     with ExitStack() as stack:
-        pipes = [stack.enter_context(_started(make, steps, attach)) for make, attach in zip(makes, ways, strict=True)]
+        running: list[_Running] = []
+        for make, attach in zip(makes, ways, strict=True):
+            running.append(stack.enter_context(_started(make, steps, attach, [other.pipe for other in running])))
         for number in range(steps):
             # Who comes first takes turns: the second finds the machine warm.
-            first = number % len(pipes)
-            for pipe in [*pipes[first:], *pipes[:first]]:
-                _asked(pipe)
-        return [_asked(pipe) for pipe in pipes]
+            first = number % len(running)
+            for one in [*running[first:], *running[:first]]:
+                one.asked()
+        return [one.asked() for one in running]
+
+
+class _Running(NamedTuple):
+    """A loop in its process."""
+
+    process: BaseProcess
+    pipe: Connection
+
+    def asked(self) -> Any:
+        """What the loop answers when it is its turn. Raises ``SismoError`` where it is no more."""
+        try:
+            self.pipe.send(None)
+            return self.pipe.recv()
+        except (EOFError, OSError) as error:
+            self.process.join()
+            code = self.process.exitcode or 0
+            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended early with exit code {code}, and says above why"
+            raise SismoError(f"a loop of the benchmark {how}: there is nothing to compare; run it again") from error
 
 
 @contextmanager
-def _started(make: Callable[[], Loop], steps: int, attach: Attach) -> Iterator[Connection]:
+def _started(make: Callable[[], Loop], steps: int, attach: Attach, others: Sequence[Connection]) -> Iterator[_Running]:
     context = multiprocessing.get_context("fork")
     mine, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, make, steps, attach), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, [mine, *others], make, steps, attach), daemon=True)
     process.start()
     theirs.close()
     try:
-        yield mine
+        yield _Running(process, mine)
     finally:
         mine.close()
         process.join()
 
 
-def _serve(pipe: Connection, make: Callable[[], Loop], steps: int, attach: Attach) -> None:
+def _serve(pipe: Connection, inherited: Sequence[Connection], make: Callable[[], Loop], steps: int, attach: Attach) -> None:
     """The life of one loop, a step whenever it is asked for one, and what is left of it in the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the process that asks
+    for end in inherited:  # or nobody would see that the process that asks is no more
+        end.close()
     loop = make()
-    with suppress(EOFError), ExitStack() as stack:
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError), ExitStack() as stack:
         with loop.time.turn():
             count = attach(loop, stack)
         for tokens in _batches(steps):
@@ -190,15 +214,6 @@ def _serve(pipe: Connection, make: Callable[[], Loop], steps: int, attach: Attac
         pipe.recv()
         loop.time.check()
         pipe.send(Done(loop.seconds, loop.time.tape, count()))
-
-
-def _asked(pipe: Connection) -> Any:
-    """What a loop answers when it is its turn. Raises ``RuntimeError`` where it is no more."""
-    try:
-        pipe.send(None)
-        return pipe.recv()
-    except (EOFError, OSError) as error:
-        raise RuntimeError("a loop of the benchmark ended early: its own message is above") from error
 
 
 def _cost(name: str, mine: Sequence[Sequence[float]], bare: Sequence[Sequence[float]], **counted: float) -> Cost:

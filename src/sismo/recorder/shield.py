@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -14,6 +15,14 @@ from sismo.recorder import clock
 log = logging.getLogger("sismo.recorder")
 
 
+class _Here(threading.local):
+    """What one thread was in when it came into the shield. Modes belong to threads, of which one may train while another evaluates."""
+
+    def __init__(self) -> None:
+        self.outside: list[tuple[bool, Sequence[str]]] = []
+        self.began = 0.0
+
+
 class Shield:
     """Runs sismo's own code so that nothing gets out of it, without gradients and without autocast, and counts the seconds.
 
@@ -23,36 +32,43 @@ class Shield:
 
     def __init__(self, stop: Callable[[BaseException], None]) -> None:
         self._stop = stop
-        self._outside: list[tuple[bool, Sequence[str]]] = []
+        self._here = _Here()
         self._seconds = 0.0
-        self._began = 0.0
         self.alive = True
         self.autocast: torch.dtype | None = None
 
     def __enter__(self) -> None:
         """The body must begin with a look at ``alive``; an exception in it turns recording off and goes no further."""
-        if not self._outside:
-            self._began = clock.seconds()
+        here = self._here
+        if not here.outside:
+            here.began = clock.seconds()
         # Plain calls: this stands round a dozen places of every step, where ``no_grad`` and generators would cost more than most bodies.
-        self._outside.append((torch.is_grad_enabled(), self._leave_autocast()))
-        torch._C._set_grad_enabled(False)  # pyright: ignore[reportPrivateUsage]
+        # Autocast keeps a cache of cast weights, which must not see what is measured here.
+        on = [device for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)]
+        here.outside.append((torch.is_grad_enabled(), on))
+        try:
+            for device in on:
+                self.autocast = torch.get_autocast_dtype(device)
+                torch.set_autocast_enabled(device, False)
+            torch._C._set_grad_enabled(False)  # pyright: ignore[reportPrivateUsage]
+        except BaseException:  # Ctrl-C between two of these lines
+            _leave(here)
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        grad, autocast = self._outside.pop()
-        torch._C._set_grad_enabled(grad)  # pyright: ignore[reportPrivateUsage]
-        for device in autocast:
-            torch.set_autocast_enabled(device, True)
+        here = self._here
+        _leave(here)
         if isinstance(error, Exception):
             self.fail(error)
-        if not self._outside:
-            self._seconds += clock.seconds() - self._began
+        if not here.outside:
+            self._seconds += clock.seconds() - here.began
         return isinstance(error, Exception)
 
     def elapsed(self) -> float:
         """Seconds spent since the last call of this."""
         now = clock.seconds()
-        total = self._seconds + (now - self._began if self._outside else 0.0)
-        self._seconds, self._began = 0.0, now
+        total = self._seconds + (now - self._here.began if self._here.outside else 0.0)
+        self._seconds, self._here.began = 0.0, now
         return total
 
     @contextmanager
@@ -66,7 +82,7 @@ class Shield:
 
     def leave_out(self, seconds: float) -> None:
         """Does not count seconds that went into something that the loop asked for."""
-        self._began += seconds
+        self._here.began += seconds
 
     def fail(self, error: Exception) -> None:
         """Turns recording off for good."""
@@ -82,10 +98,12 @@ class Shield:
         except Exception:
             log.debug("sismo could not put everything away", exc_info=True)
 
-    def _leave_autocast(self) -> Sequence[str]:
-        """Autocast keeps a cache of cast weights, which must not see what is measured here. Returns where it was on."""
-        on = [device for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)]
-        for device in on:
-            self.autocast = torch.get_autocast_dtype(device)
-            torch.set_autocast_enabled(device, False)
-        return on
+
+def _leave(here: _Here) -> None:
+    grad, autocast = here.outside[-1]
+    try:
+        torch._C._set_grad_enabled(grad)  # pyright: ignore[reportPrivateUsage]
+    finally:
+        for device in autocast:
+            torch.set_autocast_enabled(device, True)
+        here.outside.pop()
