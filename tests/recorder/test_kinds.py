@@ -25,7 +25,15 @@ def _jagged(tensor: Tensor) -> Tensor:
     return torch.nested.nested_tensor([tensor[:2], tensor[2:]], layout=torch.jagged)
 
 
-@pytest.mark.parametrize("turn", [_waves, Tensor.to_sparse, _jagged])
+def _mirrored(tensor: Tensor) -> Tensor:
+    return _waves(tensor).conj().imag  # a view that is minus what lies in its memory
+
+
+def _quantized(tensor: Tensor) -> Tensor:
+    return torch.quantize_per_tensor(tensor, 0.1, 0, torch.qint8)
+
+
+@pytest.mark.parametrize("turn", [_waves, Tensor.to_sparse, _jagged, _mirrored, _quantized])
 def test_inputs_of_other_kinds_are_read_or_left_out(tmp_path: Path, turn: Callable[[Tensor], Tensor]) -> None:
     class Wide(nn.Module):
         def __init__(self) -> None:
@@ -33,7 +41,17 @@ def test_inputs_of_other_kinds_are_read_or_left_out(tmp_path: Path, turn: Callab
             self.linear = nn.Linear(8, 2)
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.linear(x.real if x.is_complex() else x.to_dense() if x.is_sparse else x.values())
+            return self.linear(
+                x.real
+                if x.is_complex()
+                else x.to_dense()
+                if x.is_sparse
+                else x.dequantize()
+                if x.is_quantized
+                else x.values()
+                if x.is_nested
+                else x
+            )
 
     model = Wide()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -44,6 +62,35 @@ def test_inputs_of_other_kinds_are_read_or_left_out(tmp_path: Path, turn: Callab
             optimizer.step()
             recorder.step(loss)
         assert recorder.recording
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32"])
+def test_tokens_of_any_kind_of_whole_number_are_those_of_64_bits(tmp_path: Path, kind: str) -> None:
+    class Widening(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed, self.head = nn.Embedding(50, 8), nn.Linear(8, 50)
+
+        def forward(self, x: Tensor, mask: Tensor, labels: Tensor | None = None) -> Tensor:
+            return self.head(self.embed(x.long()))
+
+    def recorded(name: str) -> dict[str, list[float]]:
+        torch.manual_seed(0)
+        model = Widening()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        with Recorder(model, optimizer, tmp_path / name, budget=None) as recorder:
+            for at in range(4):
+                tokens = torch.randint(0, 50, (4, 9)).to(getattr(torch, name))
+                scores = model(tokens, torch.ones_like(tokens), **({"labels": tokens} if at % 2 else {}))
+                loss = functional.cross_entropy(scores.flatten(0, 1), tokens.long().flatten())
+                loss.backward()
+                optimizer.step()
+                recorder.step(loss)
+            assert recorder.recording
+        series = read_run(tmp_path / name).series
+        return {channel: one.values.tolist() for channel, one in series.items() if channel.startswith(("batch/", "target/"))}
+
+    assert recorded(kind) == recorded("int64")
 
 
 @pytest.mark.parametrize("config", ["a.yaml", ["x"], 3, object(), {"a": {"api_key": "hidden", "b": {"password": "hidden", "c": 1}}}])

@@ -28,7 +28,7 @@ class Fingerprint:
         if flat.numel() > PLACES:
             flat = flat[:: -(-flat.numel() // PLACES)]
         if flat.is_floating_point():
-            flat = flat.float().view(torch.int32)
+            flat = flat.float().resolve_neg().view(torch.int32)
         mixed = (flat.long() + 1).mul_(self._constants(flat))
         mixed = (mixed >> 33).bitwise_xor_(mixed).mul_(_MIXER).sum(0, keepdim=True)
         return mixed.view(torch.int16)

@@ -22,6 +22,11 @@ def local(tensor: Tensor) -> Tensor:
     return tensor.detach()
 
 
+def readable(tensor: Tensor) -> bool:
+    """Whether a tensor has a number in each place of its shape: neither sparse nor nested, quantized, or without numbers at all."""
+    return tensor.layout is torch.strided and not (tensor.is_nested or tensor.is_quantized or tensor.is_meta)
+
+
 def shards(tensor: Tensor) -> int:
     """Over how many ranks a tensor is spread: 1 for one that is whole on each."""
     if not sharded(tensor):

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from sismo.recorder.hook import Hook
+from sismo.recorder.local import readable
 from sismo.recorder.shield import Shield
 
 
@@ -135,8 +136,7 @@ class Taps:
 def floating(values: Any) -> Tensor | None:
     """The floating-point tensor with the most axes in a result: ``logits`` of a model's output, the states of a block."""
     if isinstance(values, Tensor):
-        plain = values.layout is torch.strided and not values.is_nested
-        return values if plain and values.is_floating_point() and values.numel() else None
+        return values if readable(values) and values.is_floating_point() and values.numel() else None
     # What lies in the result as it is: a property would be worked out here, and might be kept.
     held = getattr(values, "__dict__", {})
     if isinstance(held.get("logits"), Tensor):

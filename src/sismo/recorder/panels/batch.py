@@ -28,6 +28,7 @@ from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivate
 
 from sismo.recorder.draft import Job
 from sismo.recorder.fingerprint import Fingerprint, number
+from sismo.recorder.local import readable
 from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.records.types import Event
@@ -116,7 +117,7 @@ class BatchPanel(Panel):
             windows = tokens.unfold(1, periods + 1, 1)
             draft.add("batch/ngram_repeats", (windows[..., :-1] == windows[..., -1:]).float().mean((0, 1)).amax())
         # Every token number past the vocabulary is an error of the loop's own, and not one to raise from here.
-        flat = tokens.reshape(-1)[:_MAX_TOKENS].clamp(0, self._vocabulary - 1).long()
+        flat = tokens.reshape(-1)[:_MAX_TOKENS].long().clamp(0, self._vocabulary - 1)
         if self._counts is None:
             # Whole numbers: in single precision a common token would be counted no further than to 2^24, which takes some thousand steps.
             self._counts = torch.ones(self._vocabulary, dtype=torch.int64, device=tokens.device)
@@ -148,7 +149,7 @@ def _whole(tensor: Tensor) -> bool:
 
 def _tensors(values: Any) -> Iterator[Tensor]:
     if isinstance(values, Tensor):
-        if values.layout is torch.strided and not values.is_nested:  # others have no places to count
+        if readable(values):
             yield torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
     elif isinstance(values, Mapping):
         for value in values.values():

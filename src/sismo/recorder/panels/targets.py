@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from sismo.recorder.draft import Job, gathered
+from sismo.recorder.local import readable
 from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.sound import sound
@@ -133,7 +134,8 @@ class TargetsPanel(Panel):
             low, high = target.where(kept, classes).amin(), target.where(kept, -1).amax()
             # With fewer than two labels there is nothing to compare.
             spread = (high - low).where(kept.sum() > 1, 1).float()
-        alike = [tensor for tensor in self._inputs if tensor.numel() == target.numel() > 1]
+        # As one kind: torch compares some unsigned ones with no other.
+        alike = [tensor.long() for tensor in self._inputs if tensor.numel() == target.numel() > 1]
         same = [_share(tensor == target.reshape(tensor.shape), kept.reshape(tensor.shape)) for tensor in alike]
         following = [
             _share(tensor[:, 1:] == target.reshape(tensor.shape)[:, :-1], kept.reshape(tensor.shape)[:, :-1])
@@ -160,7 +162,7 @@ def _whole(tensor: Tensor) -> bool:
 
 def _tensors(values: Any) -> Iterator[Tensor]:
     if isinstance(values, Tensor):
-        if values.layout is torch.strided and not values.is_nested:
+        if readable(values):
             yield values
     elif isinstance(values, Mapping):
         yield from _tensors(list(values.values()))
