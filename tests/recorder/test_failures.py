@@ -12,11 +12,13 @@ import pytest
 import torch
 from recorder.loops import batches, build, digest, loss_of, train
 from torch import nn
+from torch.nn import functional
 
 from sismo.errors import UsageError
 from sismo.recorder import Recorder
 from sismo.recorder.events import Moment
 from sismo.recorder.panels import gradients
+from sismo.recorder.taps import Taps
 from sismo.records.reader import read_run
 
 
@@ -223,3 +225,45 @@ def test_a_fault_of_the_very_start_ends_nothing(tmp_path: Path, monkeypatch: pyt
         assert recorder.model is model
         recorder.step(1.0)
         recorder.evaluation(1.0)
+
+
+@pytest.mark.parametrize("then", ["closes", "evaluates", "trains"])
+def test_an_interruption_within_a_layer_leaves_torch_as_it_was(tmp_path: Path, then: str) -> None:
+    model, optimizer = build()
+    before, first, second = functional.scaled_dot_product_attention, *batches(2)
+
+    def interrupt(module: nn.Module, arguments: object) -> None:
+        handle.remove()
+        raise KeyboardInterrupt
+
+    handle = model.blocks[1].attn.out.register_forward_pre_hook(interrupt)  # pyright: ignore[reportAttributeAccessIssue]
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        with pytest.raises(KeyboardInterrupt):
+            loss_of(model, first)
+        if then == "evaluates":
+            with torch.no_grad():
+                loss_of(model, first)
+        if then == "trains":
+            loss_of(model, second).backward()
+            optimizer.step()
+            recorder.step(1.0)
+        if then == "closes":
+            recorder.close()
+        assert functional.scaled_dot_product_attention is before
+        assert not torch.overrides._get_current_function_mode_stack()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_what_fails_on_the_way_into_the_model_ends_recording_and_not_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(taps: Taps) -> None:
+        raise RuntimeError("of its own")
+
+    expected = digest(*(kept := build()), train(*kept, 4))
+    model, optimizer = build()
+    with Recorder(model, optimizer, tmp_path) as recorder:
+        monkeypatch.setattr(Taps, "hang", fails)
+        assert digest(model, optimizer, train(model, optimizer, 4, recorder.step)) == expected
+        assert not recorder.recording
+    assert "of its own" in caplog.text
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())

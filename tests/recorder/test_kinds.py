@@ -33,6 +33,7 @@ def _quantized(tensor: Tensor) -> Tensor:
     return torch.quantize_per_tensor(tensor, 0.1, 0, torch.qint8)
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
 @pytest.mark.parametrize("turn", [_waves, Tensor.to_sparse, _jagged, _mirrored, _quantized])
 def test_inputs_of_other_kinds_are_read_or_left_out(tmp_path: Path, turn: Callable[[Tensor], Tensor]) -> None:
     class Wide(nn.Module):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial, wraps
 from typing import Any
 
 import torch
@@ -52,7 +52,7 @@ class Hooks:
         Clipping(self._catcher, self._scene).hang()
         criteria.hang(self._catcher)
         if not self._scene.compiled:
-            self._root = self._scene.root.register_forward_pre_hook(Hook(self._forward), with_kwargs=True)
+            self._root = self._scene.root.register_forward_pre_hook(Hook(partial(self._look, self._forward)), with_kwargs=True)
             self._catcher.later(self.let_go_of_modules)
             self._await_parts()
 
@@ -79,6 +79,9 @@ class Hooks:
             self._await_parts()
         self._called = self._root_called = self._part_called = self.acted = False
         self._updated.clear()
+
+    def _look(self, note: Callable[..., None], *given: Any) -> None:
+        self._catcher.look(note, given, {})
 
     def _forward(self, module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
         if not torch.is_grad_enabled():
@@ -107,7 +110,7 @@ class Hooks:
         """
         for module in self._scene.root.modules():
             if module is not self._scene.root and module not in self._parts and not isinstance(module, torch.jit.ScriptModule):
-                self._parts[module] = module.register_forward_pre_hook(Hook(self._part), with_kwargs=True)
+                self._parts[module] = module.register_forward_pre_hook(Hook(partial(self._look, self._part)), with_kwargs=True)
 
     def _let_go_of_parts(self, *, but: nn.Module | None = None) -> None:
         for module in [module for module in self._parts if module is not but]:
@@ -137,7 +140,7 @@ class Hooks:
         """The closure, after whose first call the gradients of the step are there."""
         told = False
 
-        @functools.wraps(closure)
+        @wraps(closure)
         def call(*arguments: Any, **options: Any) -> Any:
             nonlocal told
             with self._backward.repeated(told):

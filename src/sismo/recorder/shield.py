@@ -52,12 +52,18 @@ class Shield:
                 torch.set_autocast_enabled(device, False)
             torch._C._set_grad_enabled(False)  # pyright: ignore[reportPrivateUsage]
         except BaseException:  # Ctrl-C between two of these lines
-            _leave(here)
+            self.__exit__(None, None, None)
             raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
         here = self._here
-        _leave(here)
+        grad, autocast = here.outside[-1]
+        try:
+            torch._C._set_grad_enabled(grad)  # pyright: ignore[reportPrivateUsage]
+        finally:
+            for device in autocast:
+                torch.set_autocast_enabled(device, True)
+            here.outside.pop()
         if isinstance(error, Exception):
             self.fail(error)
         if not here.outside:
@@ -97,13 +103,3 @@ class Shield:
             self._stop(error)
         except Exception:
             log.debug("sismo could not put everything away", exc_info=True)
-
-
-def _leave(here: _Here) -> None:
-    grad, autocast = here.outside[-1]
-    try:
-        torch._C._set_grad_enabled(grad)  # pyright: ignore[reportPrivateUsage]
-    finally:
-        for device in autocast:
-            torch.set_autocast_enabled(device, True)
-        here.outside.pop()

@@ -54,6 +54,7 @@ class Taps:
         self._wanted: list[Callable[[], RemovableHandle]] = []
         self._handles: list[RemovableHandle] = []
         self._used: set[int] = set()
+        self._entered: list[Callable[[], None]] = []
         all_taps.append(self)
 
     @property
@@ -77,6 +78,8 @@ class Taps:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        while self._entered:  # an interruption ends a call without its hooks
+            self._entered.pop()()
 
     def output(self, module: nn.Module, use: Callable[[Tensor], None]) -> None:
         """``use`` gets the first floating-point tensor of what the module returns, with its graph."""
@@ -99,18 +102,17 @@ class Taps:
         self._want(module, partial(module.register_forward_pre_hook, Hook(look)))
 
     def around(self, module: nn.Module, enter: Callable[[], None], leave: Callable[[], None]) -> None:
-        """``enter`` before and ``leave`` after the module's call, also when it raises."""
+        """``enter`` before and ``leave`` after the module's call, also when it raises; by ``rest`` at the latest."""
         number = len(self._wanted)
-        inside: list[bool] = []
 
         def before(module: nn.Module, arguments: Any) -> None:
             if self._fresh(module, number):
+                self._entered.append(leave)
                 enter()
-                inside.append(True)
 
         def after(module: nn.Module, arguments: Any, result: Any) -> None:
-            if inside:
-                inside.pop()
+            if leave in self._entered:
+                self._entered.remove(leave)
                 leave()
 
         self._want(module, partial(module.register_forward_pre_hook, Hook(before)))
