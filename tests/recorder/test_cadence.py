@@ -55,6 +55,23 @@ def test_what_comes_first_is_no_debt_of_the_others() -> None:
     assert looks >= 8 * len(JOBS)
 
 
+def test_what_a_panel_does_at_every_step_is_no_debt_of_the_jobs() -> None:
+    """A norm that clipping gives is put down at every step, and takes a tenth of what a measurement of it does."""
+    gradients = Job("gradients", "all")
+    cadence = Cadence(0.01, [gradients, *JOBS])
+    looks: list[int] = []
+    for number in range(1000):
+        chosen = cadence.plan()
+        looks += [number] * len(chosen)
+        jobs = {gradients: 5e-5, **dict.fromkeys(chosen, 5e-4)}
+        cadence.account(5e-3 + 4e-4 + sum(jobs.values()), 4e-4 + sum(jobs.values()), jobs)
+    assert len(looks) >= 8 * len(JOBS)
+    assert max(looks) > 800
+    every = cadence.summary()["steps_between"]
+    assert isinstance(every, dict)
+    assert every["gradients"] > 50, "what is done at every step was counted as a measurement"
+
+
 def test_what_need_not_be_in_the_first_step_has_its_first_turn_in_the_next_ones_a_little_in_each() -> None:
     later = [Job("weights", str(number)) for number in range(20)]
     cadence = Cadence(0.01, [*JOBS[1:], *later], later=["weights"])

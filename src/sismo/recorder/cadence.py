@@ -60,6 +60,7 @@ class Cadence:
         self._worst = 0.0
         self._done: dict[str, int] = {}
         self._first: Collection[str] = ()
+        self._chosen: Collection[Job] = jobs
         self._owed = deque(job for job in jobs if job.panel in later and budget is not None and not in_step)
         self._on_loan = True
         self.follow(jobs)
@@ -79,7 +80,7 @@ class Cadence:
         self._spent += own
         self._trained += trained
         for job, cost in jobs.items():
-            self._done[job.panel] = self._done.get(job.panel, 0) + 1
+            self._done[job.panel] = self._done.get(job.panel, 0) + (job in self._chosen)
             self._cost[job] = min(cost, self._last.get(job, cost))
             self._last[job] = cost
         # The first step of a process is no measure of the others.
@@ -89,7 +90,8 @@ class Cadence:
             if self._step_time and not free:
                 self._worst = max(self._worst, own / self._step_time)
         if self.budget is not None:
-            spent = sum(cost for job, cost in jobs.items() if job.panel not in self._first)
+            # Where a panel has something to do at every step, that is no measurement that was bought.
+            spent = sum(cost for job, cost in jobs.items() if job in self._chosen and job.panel not in self._first)
             earned = AIM * self.budget * trained - (own - spent)
             if self._on_loan:
                 # Everything is measured, and slowly, as for the first time: paid off out of what is left over, and not by the next jobs.
@@ -108,6 +110,16 @@ class Cadence:
     def plan(self, first: Collection[str] = ()) -> list[Job]:
         """The jobs of the next step; those of the panels in ``first`` come before all others, which take turns."""
         self._first = first
+        self._chosen = chosen = self._turn(first)
+        return chosen
+
+    def everything(self) -> list[Job]:
+        """All jobs."""
+        self._owed.clear()
+        self._chosen = chosen = list(self._queue)
+        return chosen
+
+    def _turn(self, first: Collection[str]) -> list[Job]:
         firsts = [job for job in self._queue if job.panel in first]
         if self.budget is None:
             return firsts if self._steps % self._every else self.everything()
@@ -138,11 +150,6 @@ class Cadence:
             left -= cost
             self._queue.rotate(-1)
         return chosen
-
-    def everything(self) -> list[Job]:
-        """All jobs."""
-        self._owed.clear()
-        return list(self._queue)
 
     def _started(self) -> list[Job]:
         """Jobs that have their first turn: one, and as many more as go into a step."""
