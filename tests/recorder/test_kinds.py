@@ -65,6 +65,51 @@ def test_inputs_of_other_kinds_are_read_or_left_out(tmp_path: Path, turn: Callab
         assert recorder.recording
 
 
+class _Turned(nn.Linear):
+    """A layer that returns its numbers in another kind, and keeps them."""
+
+    turn: Callable[[Tensor], Tensor]
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - as torch calls it
+        self.kept = super().forward(input)
+        return self.turn(self.kept)
+
+
+_OUTPUTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "float8_e4m3fn": lambda x: x.to(torch.float8_e4m3fn),
+    "float8_e5m2": lambda x: x.to(torch.float8_e5m2),
+    "half": lambda x: x.half(),
+    "mirrored": _mirrored,
+    "meta": lambda x: x.to("meta"),
+    "none at all": lambda x: x[:0],
+}
+
+
+@pytest.mark.parametrize("kind", _OUTPUTS)
+def test_layers_may_return_numbers_of_any_kind(tmp_path: Path, kind: str) -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attn, self.mlp = _Turned(8, 8), _Turned(8, 8)
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.attn(x), self.mlp(x)
+            return self.attn.kept + self.mlp.kept
+
+    model = Model()
+    model.attn.turn = model.mlp.turn = _OUTPUTS[kind]
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with Recorder(model, optimizer, tmp_path, budget=None) as recorder:
+        for one in inputs(2):
+            loss = model(one).square().mean()
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+        assert recorder.recording
+    seen = [channel for channel in read_run(tmp_path).series if channel.startswith(("act_mean_abs/attn", "act_mean_abs/mlp"))]
+    assert bool(seen) == (kind in ("half", "mirrored")), seen
+
+
 @pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32"])
 def test_tokens_of_any_kind_of_whole_number_are_those_of_64_bits(tmp_path: Path, kind: str) -> None:
     class Widening(nn.Module):

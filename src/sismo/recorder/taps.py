@@ -138,7 +138,9 @@ class Taps:
 def floating(values: Any) -> Tensor | None:
     """The floating-point tensor with the most axes in a result: ``logits`` of a model's output, the states of a block."""
     if isinstance(values, Tensor):
-        return values if readable(values) and values.is_floating_point() and values.numel() else None
+        # torch has next to no arithmetic for numbers of one byte.
+        worked_with = values.is_floating_point() and values.dtype.itemsize > 1
+        return values if worked_with and readable(values) and values.numel() else None
     # What lies in the result as it is: a property would be worked out here, and might be kept.
     held = getattr(values, "__dict__", {})
     if isinstance(held.get("logits"), Tensor):
