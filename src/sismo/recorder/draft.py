@@ -48,7 +48,7 @@ class Draft:
             value = local(value)
             if value.numel() != 1:
                 said = f"{channel} has the shape {tuple(value.shape)}, not that of a scalar: its mean is recorded"
-                value = value.to(_wide(value)).mean()
+                value = value.to(wide(value)).mean()
             self.add(channel, value)
         elif value is not None:
             try:
@@ -82,9 +82,10 @@ def gathered(values: Sequence[Tensor]) -> Tensor:
     home = next((value for value in values if value.device.type != "cpu"), values[0])
     if any(value.dtype is not home.dtype or value.device != home.device for value in values):
         away = home.device.type != "cpu"
-        values = [value.to(device=home.device, dtype=_wide(home), non_blocking=away) for value in values]
-    return torch.stack(values).to(_wide(home))
+        values = [value.to(device=home.device, dtype=wide(home), non_blocking=away) for value in values]
+    return torch.stack(values).to(wide(home))
 
 
-def _wide(value: Tensor) -> torch.dtype:
+def wide(value: Tensor) -> torch.dtype:
+    """The widest numbers that the device of a tensor has."""
     return torch.float32 if value.device.type == "mps" else torch.float64

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase  # pyright: ignore[reportPrivateUsage]
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]
 
-from sismo.recorder.draft import Job
+from sismo.recorder.draft import Job, wide
 from sismo.recorder.fingerprint import Fingerprint, number
 from sismo.recorder.local import readable
 from sismo.recorder.panel import Panel
@@ -55,7 +55,7 @@ class BatchPanel(Panel):
         self._two_faced = any(map(_differs, scene.root.modules()))
         self._fingerprint = Fingerprint()
         self._counts: Tensor | None = None
-        self._counted, self._ones = 0, torch.ones(0, dtype=torch.int64, device="cpu")
+        self._counted, self._ones = 0, torch.ones(0, device="cpu")
         self._seen: deque[float] = deque(maxlen=_HISTORY)
         self._in_training: bool | None = None
 
@@ -119,10 +119,10 @@ class BatchPanel(Panel):
         # Every token number past the vocabulary is an error of the loop's own, and not one to raise from here.
         flat = tokens.reshape(-1)[:_MAX_TOKENS].long().clamp(0, self._vocabulary - 1)
         if self._counts is None:
-            # Whole numbers: in single precision a common token would be counted no further than to 2^24, which takes some thousand steps.
-            self._counts = torch.ones(self._vocabulary, dtype=torch.int64, device=tokens.device)
+            # In single precision a common token is counted no further than to 2^24, which takes some thousand steps.
+            self._counts = torch.ones(self._vocabulary, dtype=wide(tokens), device=tokens.device)
         if len(self._ones) < len(flat) or self._ones.device != flat.device:
-            self._ones = torch.ones(len(flat), dtype=torch.int64, device=flat.device)
+            self._ones = torch.ones(len(flat), dtype=wide(flat), device=flat.device)
         # 1 / (p V), with one more of every token than was seen.
         seen = self._counts.index_select(0, flat).float()
         draft.add("batch/rarity", seen.reciprocal_().mean() * ((self._counted + self._vocabulary) / self._vocabulary))
