@@ -84,6 +84,14 @@ def test_inputs_that_are_not_finite(tmp_path: Path) -> None:
     assert run.series["batch/nonfinite"].values.tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_largest_numbers_of_a_dtype_are_finite_inputs(tmp_path: Path, dtype: torch.dtype) -> None:
+    model = nn.Linear(3, 1, dtype=dtype)
+    padded = torch.full((2, 3), torch.finfo(torch.float32).min, dtype=dtype)
+    run = recorded(tmp_path, model, torch.optim.SGD(model.parameters(), 0.0), [padded.clone() * (10 if dtype is torch.float64 else 1)])
+    assert run.series["batch/nonfinite"].values.tolist() == [0]
+
+
 @pytest.mark.parametrize("face", [nn.Dropout(0.1), nn.BatchNorm1d(3), nn.Dropout(0.0)])
 def test_the_mode_of_an_evaluation(tmp_path: Path, face: nn.Module) -> None:
     model = nn.Sequential(face, nn.Linear(3, 1))

@@ -132,7 +132,7 @@ class BatchPanel(Panel):
 
 def _sound(tensor: Tensor, *, mask: bool) -> Tensor:
     """Whether the sum of a tensor is finite. A ``mask`` that is added to scores is 0 or less, and may go down for ever."""
-    total = tensor.sum(dtype=torch.float32)
+    total = tensor.sum(dtype=wide(tensor))  # two of the largest numbers of single precision, as padding may be, are no infinity
     sound = total.isfinite()
     return sound | ((total == -math.inf) & (tensor.amax() <= 0)) if mask else sound
 
