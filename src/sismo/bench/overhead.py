@@ -17,27 +17,22 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import multiprocessing
 import os
 import platform
-import signal
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 from sismo.bench import tables
-from sismo.bench.turns import Time
+from sismo.bench.loops import BATCH, LENGTH, Attach, Done, Loop, Transformer, bare, made, train
 from sismo.errors import SismoError
 from sismo.recorder import Recorder
 from sismo.records.reader import read_run
@@ -47,52 +42,8 @@ MAX_MEAN, MAX_STEP, MAX_FULL = 1.01, 1.1, 1.30
 COMPILED = "3.7 M, compiled"
 SIZES = {"3.7 M": (256, 4), "10 M": (384, 5), COMPILED: (256, 4)}
 """Width and blocks of the models."""
-_VOCABULARY, _LENGTH, _BATCH, _HEADS = 1000, 128, 8, 4
 _DEFAULT, _FULL = "sismo, default budget", "sismo, everything every step"
 _HEADER = ("model", "loop", "mean", "median (95 %)", "first step", "worst other", "inside: mean", "inside: worst step", "target")
-
-
-class Transformer(nn.Module):
-    """Token embedding, encoder layers with a causal mask, norm, head."""
-
-    def __init__(self, width: int, blocks: int) -> None:
-        super().__init__()
-        self.embed = nn.Embedding(_VOCABULARY, width)
-        layer = nn.TransformerEncoderLayer(width, _HEADS, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
-        self.layers = nn.TransformerEncoder(layer, blocks, enable_nested_tensor=False)
-        self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, _VOCABULARY)
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        mask = nn.Transformer.generate_square_subsequent_mask(tokens.shape[1])
-        return self.head(self.norm(self.layers(self.embed(tokens), mask=mask, is_causal=True)))
-
-
-class Loop:
-    """One training loop, a step at a time. ``time`` is its clock, ``norm`` that of the last gradient, ``seconds`` what each step took."""
-
-    def __init__(self, model: nn.Module, raw: Callable[[], float], tape: Sequence[float] | None) -> None:
-        self.model = model
-        self.time, self._raw = Time(raw, tape), raw
-        self.norm = torch.zeros(())
-        self.optimizer = torch.optim.AdamW(model.parameters(), 3e-4)
-        self.record: Callable[[Tensor], Any] = lambda loss: None
-        self.seconds: list[float] = []
-
-    def step(self, tokens: Tensor) -> None:
-        """Trains on one batch."""
-        began = self._raw()
-        loss = functional.cross_entropy(self.model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
-        loss.backward()
-        self.norm = nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        self.record(loss)
-        self.seconds.append(self._raw() - began)
-
-
-Attach = Callable[[Loop, ExitStack], Callable[[], Mapping[str, float]]]
-"""Starts recording a loop; the result tells afterwards what sismo counted itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +75,6 @@ class Cost:
         )
 
 
-class Done(NamedTuple):
-    """What is left of a loop: the seconds of its steps, what its clock showed, and what sismo counted itself."""
-
-    seconds: list[float]
-    tape: list[float]
-    counted: Mapping[str, float]
-
-
 def measure(
     model: nn.Module, steps: int, ways: Mapping[str, Attach], raw: Callable[[], float], *, passes: int, compiled: bool = False
 ) -> list[Cost]:
@@ -139,81 +82,12 @@ def measure(
     done: list[list[Done]] = []
     for _ in range(passes):
         tapes = [loop.tape for loop in done[0]] if done else [None] * (2 + len(ways))
-        done.append(_train([partial(_loop, model, raw, tape, compiled) for tape in tapes], steps, [_bare, _bare, *ways.values()]))
+        done.append(train([partial(made, model, raw, tape, compiled) for tape in tapes], steps, [bare, bare, *ways.values()]))
     one, two, *others = ([loop.seconds for loop in again] for again in zip(*done, strict=True))
     beside = [[(a + b) / 2 for a, b in zip(*pair, strict=True)] for pair in zip(one, two, strict=True)]
     costs = [_cost("bare, against the other bare one", two, one)]
     counted = [loop.counted for loop in done[0][2:]]
     return [*costs, *(_cost(name, mine, beside, **count) for name, mine, count in zip(ways, others, counted, strict=True))]
-
-
-def _loop(model: nn.Module, raw: Callable[[], float], tape: Sequence[float] | None, compiled: bool) -> Loop:
-    return Loop(cast("nn.Module", torch.compile(model)) if compiled else model, raw, tape)
-
-
-def _train(makes: Sequence[Callable[[], Loop]], steps: int, ways: Sequence[Attach]) -> list[Done]:
-    """One pass. Each loop has a process: a recorder sees every loss of its own, also those of other loops."""
-    with ExitStack() as stack:
-        running: list[_Running] = []
-        for make, attach in zip(makes, ways, strict=True):
-            running.append(stack.enter_context(_started(make, steps, attach, [other.pipe for other in running])))
-        for number in range(steps):
-            # Who comes first takes turns: the second finds the machine warm.
-            first = number % len(running)
-            for one in [*running[first:], *running[:first]]:
-                one.asked()
-        return [one.asked() for one in running]
-
-
-class _Running(NamedTuple):
-    """A loop in its process."""
-
-    process: BaseProcess
-    pipe: Connection
-
-    def asked(self) -> Any:
-        """What the loop answers when it is its turn. Raises ``SismoError`` where it is no more."""
-        try:
-            self.pipe.send(None)
-            return self.pipe.recv()
-        except (EOFError, OSError) as error:
-            self.process.join()
-            code = self.process.exitcode or 0
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended early with exit code {code}, and says above why"
-            raise SismoError(f"a loop of the benchmark {how}: there is nothing to compare; run it again") from error
-
-
-@contextmanager
-def _started(make: Callable[[], Loop], steps: int, attach: Attach, others: Sequence[Connection]) -> Iterator[_Running]:
-    context = multiprocessing.get_context("fork")
-    mine, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, [mine, *others], make, steps, attach), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        yield _Running(process, mine)
-    finally:
-        mine.close()
-        process.join()
-
-
-def _serve(pipe: Connection, inherited: Sequence[Connection], make: Callable[[], Loop], steps: int, attach: Attach) -> None:
-    """The life of one loop, a step whenever it is asked for one, and what is left of it in the end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the process that asks
-    for end in inherited:  # or nobody would see that the process that asks is no more
-        end.close()
-    loop = make()
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError), ExitStack() as stack:
-        with loop.time.turn():
-            count = attach(loop, stack)
-        for tokens in _batches(steps):
-            pipe.recv()
-            with loop.time.turn():
-                loop.step(tokens)
-            pipe.send(None)
-        pipe.recv()
-        loop.time.check()
-        pipe.send(Done(loop.seconds, loop.time.tape, count()))
 
 
 def _cost(name: str, mine: Sequence[Sequence[float]], bare: Sequence[Sequence[float]], **counted: float) -> Cost:
@@ -234,16 +108,6 @@ def _at_best(passes: Sequence[Sequence[float]]) -> list[float]:
     return [min(times) for times in zip(*passes, strict=True)]
 
 
-def _batches(count: int) -> Iterator[Tensor]:
-    generator = torch.Generator().manual_seed(1)
-    for _ in range(count):
-        yield torch.randint(0, _VOCABULARY, (_BATCH, _LENGTH + 1), generator=generator)
-
-
-def _bare(loop: Loop, stack: ExitStack) -> Callable[[], Mapping[str, float]]:
-    return dict
-
-
 def _sismo(budget: float | None) -> Attach:
     def attach(loop: Loop, stack: ExitStack) -> Callable[[], Mapping[str, float]]:
         folder = stack.enter_context(tempfile.TemporaryDirectory()) + "/run"
@@ -251,6 +115,8 @@ def _sismo(budget: float | None) -> Attach:
         loop.record = recorder.step
 
         def count() -> Mapping[str, float]:
+            if not recorder.recording:
+                raise SismoError("recording stopped in the middle, so that its cost is not known")
             recorder.close()
             about: Any = read_run(folder).header.config["sismo"]
             return {"inside": about["cadence"]["share"], "inside_worst": about["cadence"]["worst_step"]}
@@ -288,7 +154,6 @@ def run(steps: int = 60, passes: int = 3, *, beside: bool = True, wall: bool = F
 
     ``write``: into docs/results.md as well. Returns whether all bounds hold.
     """
-    torch.set_num_threads(1)
     raw = time.perf_counter if wall else time.thread_time
     ours = {_DEFAULT: _sismo(0.01), _FULL: _sismo(None)}
     theirs = {f"{name}, its default": attach for name, attach in PEERS.items() if beside and importlib.util.find_spec(name)}
@@ -308,7 +173,7 @@ def run(steps: int = 60, passes: int = 3, *, beside: bool = True, wall: bool = F
         print(tables.plain(_HEADER, rows[-len(costs) :]), flush=True)
     how = (
         f"torch {torch.__version__}, {platform.machine()}, one thread, {'wall-clock' if wall else 'CPU'} seconds;"
-        f" {passes} passes of {steps} steps of each loop in turn, a process each, {_BATCH} × {_LENGTH} tokens; load average"
+        f" {passes} passes of {steps} steps of each loop in turn, a process each, {BATCH} × {LENGTH} tokens; load average"
         f" {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores. Of each step the least that it took"
         " in a pass: the first against the bare first, the worst other against the usual bare one. Inside: the share of a step"
         " that sismo's own code took, by its own count: the mean with the first step, the worst without it."

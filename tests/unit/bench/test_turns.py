@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from sismo.bench.overhead import Transformer, measure
+from sismo.bench.loops import Transformer
+from sismo.bench.overhead import measure
 from sismo.bench.turns import Time
 from sismo.recorder import Recorder, clock
 from sismo.records.reader import read_run
