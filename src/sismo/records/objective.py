@@ -22,7 +22,8 @@ _ERRORS = frozenset({"loss", "losses", "err", "error"})
 
 _CLIPS = frozenset({"Gather", "Exp", "Clamp", "Minimum"})
 _BOXES = frozenset({"Maximum", "NllLoss"})
-_PICKS = frozenset({"Gather", "Index"})
+_PICKS, _PLACES = frozenset({"Gather"}), frozenset({"Index"})
+"""What takes one output of each example; and what takes those of a mask as well, as of the values that are not missing."""
 _FITS = frozenset({"MseLoss", "SmoothL1Loss", "HuberLoss"})
 _PLAIN = re.compile(
     r"^(Addmm|Mm|Bmm|Linear|T|.*Convolution|.*Relu\d?|Elu|Gelu|Silu|Tanh|Sigmoid|Add|Sub|Mul|Div|Neg|Mean|Sum|Min|Minimum|.*View|Reshape"
@@ -41,10 +42,14 @@ def objective(names: Sequence[frozenset[str]]) -> str | None:
     return "gan" if _has_losses(names, _GENERATES, _JUDGES) or _has_losses(names, *_HALVES) else None
 
 
-def regresses_a_choice(ops: Sequence[str]) -> bool:
-    """Whether one of the outputs of a plain network is picked for each example and drawn to a number, as the value of an action is."""
+def regresses_a_choice(ops: Sequence[str], *, moving: bool = False) -> bool:
+    """Whether one of the outputs of a plain network is picked for each example and drawn to a number, as the value of an action is.
+
+    ``moving``: whether the targets drift. Where outputs are picked by their places, which a mask does too, only that tells an agent.
+    """
     made = frozenset(ops)
-    return bool(made & _PICKS and made & _FITS) and all(_PLAIN.match(op) for op in made - _PICKS - _FITS)
+    picks = made & (_PICKS | _PLACES if moving else _PICKS)
+    return bool(picks and made & _FITS) and all(_PLAIN.match(op) for op in made - picks - _FITS)
 
 
 def clips_a_policy(ops: Sequence[str]) -> bool:

@@ -17,6 +17,8 @@ LARGEST_ENTROPY = 14.0
 """ln of a vocabulary of 1.2 million: no uniform guess over tokens costs more."""
 _BELOW = 0.05
 _FIRST_FALL = 1.0
+_SOON = 20
+"""Steps after the first in which no model of language gets to half of its guess."""
 _FIRST_LOSS = (6.9, LARGEST_ENTROPY)
 """From ln of 1,000 on: a first loss between them is a uniform guess over tokens."""
 
@@ -61,7 +63,8 @@ def language_sign(view: View) -> str:
     loss = view.finite(LOSS_TRAIN)
     low, high = _FIRST_LOSS
     starts = loss is not None and len(loss) > 0 and low < float(loss.values[0]) < high and not view.family("loss_term")
-    # One step takes a fresh model of language a few tenths of a nat from its guess; what falls faster was no guess.
-    if starts and loss is not None and len(loss) > 1 and int(loss.steps[1]) - int(loss.steps[0]) == 1:
-        starts = float(loss.values[1]) > float(loss.values[0]) - _FIRST_FALL
+    # One step takes a fresh model of language a few tenths of a nat from its guess, and some more leave it what the frequencies of its
+    # tokens cost, over half of that; what falls faster was no guess.
+    if starts and loss is not None and len(loss) > 1 and (apart := int(loss.steps[1]) - int(loss.steps[0])) <= _SOON:
+        starts = float(loss.values[1]) > (float(loss.values[0]) - _FIRST_FALL if apart == 1 else 0.5 * float(loss.values[0]))
     return "first loss" if starts and not without_vocabulary(view) else ""

@@ -166,3 +166,17 @@ def is_flat(series: Series, last: int | None = None, share: float = 0.01) -> boo
     """
     trend = whole_trend(series) if last is None else recent_trend(series, last)
     return None if trend is None else abs(trend.z) <= 1.96 or abs(trend.rise) < share
+
+
+def trend_beside_step(values: Floats) -> float:
+    """Mann-Kendall z of the longer part of the values on either side of their largest step: 0 where they move once, or are too few.
+
+    The largest step is where two means leave the least squares.
+    """
+    if values.size < _LEAST:
+        return 0.0
+    centred = values - values.mean()
+    left = np.cumsum(centred)[:-1]
+    sizes = np.arange(1, values.size)
+    step = 1 + int(np.argmax(left**2 * values.size / (sizes * (values.size - sizes))))
+    return mann_kendall(block_means(max(values[:step], values[step:], key=len), _AS_THEY_ARE))

@@ -24,10 +24,12 @@ from sismo.signals.nonfinite import NonfiniteTracker, Span
 from sismo.signals.scale import ScaleHistory
 from sismo.signals.schedule import Schedule
 from sismo.signals.spikes import Spike, SpikeRule, SpikeTracker
-from sismo.signals.trend import Trend, recent_trend
+from sismo.signals.trend import Trend, recent_trend, trend_beside_step
 
 _LOOKS = 3
 """Looks at the targets that tell what they are like all along."""
+_DRIFTS = 3.0
+"""Mann-Kendall z of a trend of the targets that chance makes in 1 of 370 runs."""
 _WORD = re.compile(r"[a-z]+")
 _LEAST_RECOVER_ROWS = 10
 """Rows that a spike is given to come back, however sparse the log: fewer could not tell a recovery from noise."""
@@ -154,7 +156,7 @@ class View:
         """``rl`` or ``gan`` where the keys of a log, or the terms that a recorder was given, show such an objective.
 
         ``rl`` too where a recorded loss draws one picked output of a plain network to a number, which is what an action is worth, or clips
-        the ratio of a policy.
+        the ratio of a policy. Outputs that are picked by their places may be those of a mask: there the targets have to drift as well.
         ``contrast`` where the targets that it saw do: of many similarities always the first, for which no layer has as many outputs. The
         others come out of a queue, which is random at first and gets hard.
         """
@@ -163,7 +165,10 @@ class View:
         shown = objective(
             [frozenset({*_WORD.findall(series.channel.partition("/")[2].lower()), "loss"}) for series in self.family("loss_term")]
         )
-        if shown is None and any(regresses_a_choice(ops) or clips_a_policy(ops) for ops in self._graphs()):
+        graphs = [] if shown is not None else list(self._graphs())
+        if any(regresses_a_choice(ops) or clips_a_policy(ops) for ops in graphs):
+            return "rl"
+        if any(regresses_a_choice(ops, moving=True) for ops in graphs) and self._targets_drift():
             return "rl"
         return shown or ("contrast" if self._is_a_contrast() else None)
 
@@ -173,6 +178,11 @@ class View:
             ops = event.data.get("ops") if event.kind == "graph" and event.data.get("whole") else None
             if isinstance(ops, list):
                 yield cast("list[str]", ops)
+
+    def _targets_drift(self) -> bool:
+        """Whether the level of the targets goes on moving, as the values that an agent learns do: labels that go wrong move it once."""
+        levels = self.finite("target/level")
+        return levels is not None and abs(trend_beside_step(levels.values)) > _DRIFTS
 
     def _is_a_contrast(self) -> bool:
         levels = self.finite("target/level")

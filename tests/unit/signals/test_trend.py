@@ -95,3 +95,12 @@ def test_flat_is_noise_without_a_trend() -> None:
     assert trends.is_flat(series(descent(0))) is False
     assert trends.is_flat(series(descent(0, 2000)), last=200) is True
     assert trends.is_flat(series(np.ones(5))) is None
+
+
+@pytest.mark.parametrize("at", [10, 30, 50])
+def test_a_step_alone_is_no_trend_beside_it_and_several_are(at: int) -> None:
+    step = np.where(np.arange(60) < at, 0.0, 10.0)
+    assert abs(trends.trend_beside_step(step)) < 0.5
+    assert abs(trends.trend_beside_step(step + _noise(1, 60))) < 3
+    assert trends.trend_beside_step(0.1 * np.arange(60) + step) > 3
+    assert trends.trend_beside_step(np.array([0.0, 1.0, 2.0])) == 0.0

@@ -18,6 +18,9 @@ _LOGARITHM = re.compile(
 )
 """Those that torch guards by itself are left out; what may hold one counts as one."""
 _ROOT = re.compile(r"^(?!.*(layer|batch|group)norm$).*(sqrt|norm|root|std|cdist|dist$|acos|asin|svd|eigh)", re.IGNORECASE)
+"""Operations whose derivative is infinite at 0."""
+_MINING = re.compile(r"^(topk|sort|kthvalue)$", re.IGNORECASE)
+"""What picks by size: the hardest examples by their losses, or experts by their scores."""
 _ATTENTION = re.compile(r"^(?!LogSoftmax).*(softmax|attention)", re.IGNORECASE)
 
 
@@ -45,12 +48,16 @@ def _without(kind: re.Pattern[str]) -> Callable[[View], Observation]:
     return look
 
 
-def _with_root(view: View) -> Observation:
-    """The loss that was lost, or the first one, comes over an operation whose derivative is infinite at 0."""
-    seen = _without(_ROOT)(view)
-    if seen.state is not State.ABSENT:
-        return absent() if seen.state is State.PRESENT else seen
-    return present(op=str(seen.numbers["op"]))
+def _with(kind: re.Pattern[str]) -> Callable[[View], Observation]:
+    """Present where the loss that was lost, or the first one, comes over an operation of a kind."""
+
+    def look(view: View) -> Observation:
+        seen = _without(kind)(view)
+        if seen.state is not State.ABSENT:
+            return absent() if seen.state is State.PRESENT else seen
+        return present(op=str(seen.numbers["op"]))
+
+    return look
 
 
 def _sum(view: View) -> Observation:
@@ -72,8 +79,9 @@ _HOW = "give step() of sismo.Recorder the loss that backward() was called on"
 DETECTORS = (
     Detector("loss-is-a-sum", ("events.graph",), _sum, "the loss is summed over its batch (reduction=\"sum\"), not averaged", "the loss is not a plain sum over its batch", _HOW),
     Detector("scores-squashed-twice", ("events.graph",), _squashed, "the output of a {by} goes into a loss that has one of its own", "no softmax or sigmoid comes before a loss that has its own", _HOW),
+    Detector("loss-of-the-hardest", ("events.graph",), _with(_MINING), "something is picked by its size on the way to the loss ({op}), as hard examples are: a loss of those jumps where the rule that picks them changes", "nothing is picked by its size on the way to the loss", _HOW),
     Detector("loss-without-log", ("events.graph",), _without(_LOGARITHM), "none of the {count} kinds of operations between weights and loss takes a logarithm that could meet 0 (log_softmax does not)", "the loss takes a logarithm ({op})", _HOW),
     Detector("loss-without-root", ("events.graph",), _without(_ROOT), "none of the {count} kinds of operations between weights and loss takes a root or a norm", "a root or a norm is taken on the way to the loss ({op})", _HOW),
-    Detector("loss-takes-a-root", ("events.graph",), _with_root, "a root or a norm is taken on the way to the loss ({op}): its derivative at 0 is infinite", "no root was seen on the way to the loss", _HOW),
+    Detector("loss-takes-a-root", ("events.graph",), _with(_ROOT), "a root or a norm is taken on the way to the loss ({op}): its derivative at 0 is infinite", "no root was seen on the way to the loss", _HOW),
     Detector("loss-without-attention", ("events.graph",), _without(_ATTENTION), "none of the {count} kinds of operations between weights and loss is a softmax: there is no attention to mask", "a softmax is taken on the way to the loss ({op})", _HOW),
 )  # fmt: skip

@@ -10,9 +10,11 @@ from typing import cast
 
 import numpy as np
 
+from sismo.records.channels import LR
 from sismo.records.types import Series
 from sismo.signals.begun import USUAL_LEAST, embeddings
 from sismo.signals.levels import finite, level
+from sismo.signals.sweep import is_swept
 from sismo.signals.types import Detector, Observation, Threshold, absent, present, unknown
 from sismo.signals.view import View
 
@@ -42,7 +44,12 @@ def _module(channel: str, family: str) -> str:
 
 
 def _usual_start(view: View) -> Observation | None:
-    """Nothing where half of the matrices start with a usual size, else what is to be answered."""
+    """Nothing where half of the matrices start with a usual size, else what is to be answered.
+
+    Nor in a range test, which is to make its updates as large as weights.
+    """
+    if is_swept(view):
+        return absent(LR)
     first = [float(series.values[0]) for series in _seen(view, _SPECTRA) if int(series.steps[0]) <= 1]
     if not first:
         return unknown(_SPECTRA)

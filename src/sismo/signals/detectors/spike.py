@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN
+from sismo.signals.kind import goes_below_zero
 from sismo.signals.levels import after, level, noise
 from sismo.signals.standing import back_late, judged, norm_at, numbers_of, standing, worst
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
@@ -24,6 +27,8 @@ _APART = 3.0
 """Height of the highest of many spikes over the third highest that sets it apart: 1 in 14 gets there where tails fall with the cube."""
 _LEARNT, _MINOR = 0.02, 0.25
 """Share of its first level under which a loss is that of a task as good as learnt; and under which a spike of such a loss is a small one."""
+_HIGHER = 3
+"""Level of all that follows over that before a spike which the noise of a run that is none the worse does not make."""
 _SPIKE_LIMITS = (_WINDOW, _SIGMA, _CONFIRM, _RECOVER, _RECOVER_STEPS, _PROMINENCE)
 
 
@@ -109,7 +114,8 @@ def _worth_a_look(view: View) -> Observation:
     """The norm moved with it, or it is large; and it is not one odd example in a task that is as good as learnt.
 
     There, with the loss under 2 % of what it began at, a single example that is not fitted stands out however small it is: not where the
-    spike stays under a quarter of where the loss began.
+    spike stays under a quarter of where the loss began. Nor of a loss that goes below zero: a density has no bound on what one odd example
+    costs. Nor where the loss stands well over the level before it ever after: one batch does not do that, a target that moves does.
     """
     spike = judged(view)
     if isinstance(spike, Observation):
@@ -121,7 +127,11 @@ def _worth_a_look(view: View) -> Observation:
     loss = view.finite(LOSS_TRAIN)
     began = level(loss.values[:10]) if loss is not None else 0.0
     small = 0 <= spike.before < _LEARNT * began and spike.peak < _MINOR * began
-    return absent(LOSS_TRAIN) if small else present(spike.start, spike.end, channel=LOSS_TRAIN, **numbers_of(spike))
+    ever_after = loss.values[loss.steps > spike.end] if loss is not None else np.zeros(0)
+    higher = ever_after.size > 0 and spike.before >= 0 and level(ever_after) > spike.before + max(spike.scale, (_HIGHER - 1) * spike.before)
+    if small or higher or goes_below_zero(view):
+        return absent(LOSS_TRAIN)
+    return present(spike.start, spike.end, channel=LOSS_TRAIN, **numbers_of(spike))
 
 
 _READS = (LOSS_TRAIN,)

@@ -8,7 +8,7 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LR
 from sismo.signals.levels import after, before, level
 from sismo.signals.rolling import medians
 from sismo.signals.spikes import Spike
-from sismo.signals.standing import interval_of, judged, standing, stays
+from sismo.signals.standing import back_late, interval_of, judged, standing, stays
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, absent, present, unknown
 from sismo.signals.view import View
@@ -148,7 +148,7 @@ def _as_high_before(view: View) -> Observation:
         return spike
     if loss is None or (earlier := loss.values[loss.steps < spike.start]).size < _RESTLESS + _CALM:
         return unknown("{rows} rows before the spike at step {at}", rows=_RESTLESS + _CALM, at=spike.start)
-    now = level(after(loss, spike.start, 200)[spike.rows // 2 :]) if stays(spike) else spike.peak
+    now = level(after(loss, spike.start, 200)[spike.rows // 2 :]) if stays(spike) and back_late(view, spike) is None else spike.peak
     height = now - spike.before
     rows = medians(np.lib.stride_tricks.sliding_window_view(earlier, _SETTLED))
     state = np.where(rows > spike.before + 0.5 * height, 1, np.where(rows <= spike.before + 0.25 * height, -1, 0))

@@ -109,6 +109,7 @@ CAUSES = (
         source="three-failures, panel 6 (healthy is about 5 %); SageMaker Debugger",
         needs_any=("units-dead", "loss-freezes", "gradient-stops-on-the-way"),
         base=0.45,
+        vetoes=("lr-is-swept",),
         supports=(Weight("units-dead-from-the-start", 0.25), Weight("loss-freezes", 0.15), Weight("gradient-stops-on-the-way", 0.3)),
         raised_by=(("loss-freezes", _B), ("gradient-stops-on-the-way", _B)),
         explains=("no-learning", "vanishing-gradients", "init-too-small", "init-too-large", "plateau"),

@@ -27,5 +27,10 @@ REMEDIES = (
         "The rows of the log agree with each other.",
         "A summary after a resume may average over steps that it did not see.",
     ),
+    _none(
+        "lr-range-test",
+        "With the rate that it found the loss falls without a turn.",
+        "A range test ends in a divergence on purpose: read the rate off it and start afresh.",
+    ),
     _none("by-design", "The objective's own measure improves.", "Judge a run by what it optimises: a loss may rise by design."),
 )

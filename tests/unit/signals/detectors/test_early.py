@@ -49,6 +49,15 @@ def test_a_run_that_never_gets_over_its_first_steps_has_too_high_a_rate(loss: np
     assert (judged.findings[0].severity.value == "broken") is broken
 
 
+@pytest.mark.parametrize(("lr", "sure"), [(1e-3, True), (0.1, True), (1.0, False), (30.0, False)])
+def test_a_rate_over_one_is_no_mere_want_of_a_warmup(lr: float, sure: bool) -> None:
+    """The run got over it, at a rate that no adaptive optimizer bears: a warmup would only have come there later."""
+    warmth = [
+        one.confidence for one in judge(run(loss=CALM, norm=THROWN, lr=lr * np.ones(400))).findings if one.cause.id == "missing-warmup"
+    ]
+    assert (warmth[0] >= 0.6) is sure
+
+
 def test_a_norm_that_only_comes_down_with_a_loss_without_noise_was_not_thrown() -> None:
     loss = np.exp(-np.arange(400) / 20)
     norm = 0.25 * np.maximum(loss, 1e-3)

@@ -54,6 +54,13 @@ def test_fires_stays_silent_and_does_not_know(signal: str, trio: Trio) -> None:
     check(signal, trio)
 
 
+def test_what_is_left_of_the_squares_of_large_numbers_is_not_nothing() -> None:
+    """Prices learnt to 5 % leave a thousandth of their squares, and nothing is seen that should not be."""
+    for scale, vanishes in ((1e9, False), (1.0, True)):
+        made = run(loss=scale * TINY, val=(EVALS, scale * np.geomspace(6.0, 1e-3, 20)))
+        assert state(made, "train-and-val-vanish") is (State.PRESENT if vanishes else State.ABSENT)
+
+
 def test_a_rise_of_the_validation_loss_alone_does_not_say_whether_training_went_on_falling() -> None:
     assert state(run(val=RISES), "val-rises-after-minimum") is State.UNKNOWN
 

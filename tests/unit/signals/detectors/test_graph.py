@@ -24,6 +24,7 @@ BARE = run(loss=falling(400))
 TRIOS = {
     "loss-is-a-sum": Trio(made(sum=True), made(), BARE),
     "scores-squashed-twice": Trio(made(squashed="softmax"), made(), BARE),
+    "loss-of-the-hardest": Trio(made("NllLoss", "Topk"), made("NllLoss"), made(whole=False)),
     "loss-without-log": Trio(made("LogSoftmax", "NllLoss"), made("Log"), made("NllLoss", whole=False)),
     "loss-without-root": Trio(made("NativeLayerNorm", "Pow"), made("LinalgVectorNorm"), made(whole=False)),
     "loss-takes-a-root": Trio(made("LinalgVectorNorm"), made("Pow"), made(whole=False)),
@@ -82,3 +83,17 @@ def test_a_root_whose_gradient_is_lost_before_the_loss_is_the_cause_and_the_opti
 def test_squashed_scores_come_before_a_loss_that_stays_at_the_guess() -> None:
     chance = np.log(2) + 0.002 * np.sin(7 * np.arange(400))
     assert alarms(made("LogSoftmax", squashed="sigmoid", loss=chance))[0] == "scores-squashed-twice"
+
+
+@pytest.mark.parametrize("op", ["Topk", "Sort", "Kthvalue"])
+def test_a_loss_of_the_hardest_jumps_with_the_rule_that_picks_them_and_not_with_wrong_labels_alone(op: str) -> None:
+    """From half of a batch to its tenth: the loss stands higher from one step on, and nothing is wrong. Wrong labels are still told of."""
+    step = np.arange(600)
+    jumps = falling(600) + np.where(step < 300, 0.0, 3.0)
+    more, plain = (judge(made("NllLoss", *ops, loss=jumps)) for ops in ((op,), ()))
+    sure = {
+        name: [one.confidence for one in found.findings if one.cause.id == "labels-corrupted"]
+        for name, found in (("more", more), ("plain", plain))
+    }
+    assert sure["more"] < sure["plain"]
+    assert more.healthy is False

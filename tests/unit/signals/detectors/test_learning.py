@@ -185,6 +185,12 @@ def test_noise_with_a_memory_is_no_rise(seed: int) -> None:
     assert alarms(run(loss=falling(300, noise=0.02) + wanders, every=20)) == []
 
 
+@pytest.mark.parametrize(("scale", "there"), [(1e9, State.ABSENT), (1.0, State.PRESENT)])
+def test_a_loss_that_is_still_large_has_not_collapsed(scale: float, there: State) -> None:
+    falls = scale * np.where(np.arange(400) < 200, level(400), 1e-4)
+    assert state(run(loss=falls), "loss-collapses") is there
+
+
 def test_the_steep_part_of_an_easy_descent_is_no_collapse() -> None:
     easy = 2.3 * np.exp(-np.arange(400) / 14.0) + 0.003 * np.exp(level(400, 0.0, 0.2))
     assert state(run(loss=easy), "loss-collapses") is State.ABSENT

@@ -357,6 +357,35 @@ def test_one_odd_example_in_a_task_that_is_as_good_as_learnt_is_a_note(peak: flo
     assert [finding.severity.value for finding in found if finding.cause.id == "long-tail-batch"] == [severity]
 
 
+@pytest.mark.parametrize(("shift", "severity"), [(0.0, "warning"), (-4.0, "note")])
+def test_one_odd_example_of_a_density_is_a_note(shift: float, severity: str) -> None:
+    """What an example costs a density has no bound: its loss goes below zero, and one example throws it up."""
+    found = judge(run(loss=SPIKED + shift, norm=with_at(NORM, 400, 9.0), lr=LR)).findings
+    assert [finding.severity.value for finding in found if finding.cause.id == "long-tail-batch"] == [severity]
+
+
+@pytest.mark.parametrize(("later", "severity"), [(2.0, "warning"), (2.4, "warning"), (9.0, "note")])
+def test_a_spike_before_the_loss_is_higher_for_good_is_none_of_one_batch(later: float, severity: str) -> None:
+    """The first reward throws up a value that is 0 so far; from then on there is something to be wrong about."""
+    climbs = np.where(np.arange(600) < 200, 2.0, 2.0 + (later - 2.0) * np.minimum(1.0, np.maximum(0, np.arange(600) - 260) / 100))
+    made = run(loss=with_at(climbs * np.exp(level(600, 0.0, 0.03)), 200, 30.0, 9.0), norm=with_at(NORM, 200, 9.0))
+    assert [one.severity.value for one in judge(made).findings if one.cause.id == "long-tail-batch"] == [severity]
+
+
+@pytest.mark.parametrize("val", [None, (EVALS, np.linspace(2.0, 1.5, EVALS.size))])
+def test_a_jump_without_a_validation_loss_is_never_blamed_on_the_labels_for_sure(val: object) -> None:
+    """Harder data on purpose, another rule of selection and wrong labels look alike until an evaluation tells."""
+    found = judge(run(loss=STAYS, norm=np.where(np.arange(600) < 400, NORM, 6 * NORM), lr=LR, val=val)).findings  # type: ignore[arg-type]
+    blamed = [one.confidence for one in found if one.cause.id == "labels-corrupted"]
+    assert blamed == [] if val is not None else max(blamed) < 0.6
+
+
+def test_a_leap_that_takes_long_to_heal_is_no_height_that_the_run_had_before() -> None:
+    step = np.arange(600)
+    leaps = np.exp(level(600, 0.0, 0.15)) * np.where(step < 400, 6.0, 8.0 + 100.0 * np.exp(-np.maximum(0, step - 400) / 15))
+    assert state(run(loss=leaps, norm=np.where(step < 400, NORM, 4 * NORM)), "loss-as-high-before") is State.ABSENT
+
+
 def test_wrong_labels_that_are_learnt_on_the_way_to_the_next_evaluation_stay_an_open_pair() -> None:
     """The loss is at its full height in the first row and no step before it was large; then the model unlearns what it knew."""
     step = np.arange(600)

@@ -8,6 +8,7 @@ from support.runs import alarms, cosine, event, falling, level, look, names, run
 from support.trios import Trio, check, check_all, each
 
 import sismo
+from sismo.judge import judge
 from sismo.records.types import RECORDED, Header, Note, Run
 from sismo.signals.detectors import context, readable, said, terms
 from sismo.signals.types import State
@@ -207,6 +208,12 @@ def test_a_first_loss_that_falls_at_once_was_no_guess_over_tokens(second: float,
     assert state(sparse, "language-model") is State.PRESENT
 
 
+@pytest.mark.parametrize(("every", "second", "language"), [(5, 4.5, True), (5, 3.2, False), (20, 3.2, False), (25, 3.2, True)])
+def test_no_model_of_language_gets_to_half_of_its_guess_in_twenty_steps(every: int, second: float, language: bool) -> None:
+    made = run(loss=with_at(falling(400, start=3.0), 0, 7.2, second), every=every)
+    assert state(made, "language-model") is (State.PRESENT if language else State.ABSENT)
+
+
 def test_a_term_that_stands_while_another_is_learnt_is_no_imbalance() -> None:
     """What balances the experts, or keeps the weights small, is at its floor from the start."""
     task = falling(400, start=3.2, end=0.03)
@@ -225,7 +232,7 @@ def grown(ops: list[str], loss: object = CALM, **more: object) -> Run:
         (["Addmm", "Gather", "MseLoss", "Relu", "Squeeze", "T"], True),
         (["Addmm", "Convolution", "Gather", "Mean", "Relu", "SmoothL1Loss", "Sub", "View"], True),
         (["Add", "Addmm", "Clamp", "Exp", "Gather", "Logsumexp", "Mean", "Minimum", "MseLoss", "Mul", "Neg", "Sub"], True),
-        (["Addmm", "Index", "Relu", "SmoothL1Loss", "T"], True),
+        (["Addmm", "Index", "Relu", "SmoothL1Loss", "T"], False),  # a mask, where nothing tells that the targets drift
         (["Addmm", "MseLoss", "Relu", "Squeeze", "T"], False),
         (["Addmm", "Gather", "MseLoss", "ScaledDotProductFlashAttentionForCpu"], False),  # patches that are put back in their places
         (["Addmm", "Gather", "MseLoss", "MkldnnRnnLayer"], False),  # the last step of a sequence
@@ -235,6 +242,27 @@ def grown(ops: list[str], loss: object = CALM, **more: object) -> Run:
 )
 def test_what_a_recorded_loss_is_made_of_shows_an_agent(ops: list[str], agent: bool) -> None:
     assert (look(grown(ops), "reinforcement").state is State.PRESENT) == agent
+
+
+RENEWALS = np.array([0.0, 0.6, 0.8, 1.1, 1.5, 2.0])[np.arange(60) // 10] + level(60, 0.0, 0.05)
+MASKS = {
+    "an agent's": (RENEWALS, True),
+    "the same": (level(60, 0.1, 0.05), False),
+    "wrong from a step on": (np.where(np.arange(60) < 25, 0.1, 10.0) + level(60, 0.0, 0.05), False),
+    "too few": (RENEWALS[:6], False),
+}
+
+
+@pytest.mark.parametrize("kind", MASKS)
+def test_outputs_that_are_picked_by_their_places_are_an_agents_where_the_targets_go_on_moving(kind: str) -> None:
+    """A plain network that is drawn to the values a mask leaves over, as in imputation, picks them as an agent picks its action."""
+    targets, agent = MASKS[kind]
+    levels = {"target/level": (np.arange(targets.size) * 6, targets)}
+    ops = ["Addmm", "Index", "MseLoss", "Relu", "T"]
+    jumps = np.where(STEP < 200, 1.0, 4.0) * np.exp(level(400, 0.0, 0.1))
+    assert (look(grown(ops, **levels), "reinforcement").state is State.PRESENT) is agent
+    assert bool({"labels-corrupted", "optimizer-state-corrupted"} & set(alarms(grown(ops, jumps, **levels)))) is not agent
+    assert look(grown(["Addmm", "Gather", "MseLoss"], **levels), "reinforcement").state is State.PRESENT
 
 
 def test_a_leap_that_no_reward_explains_is_named_of_an_agent_too() -> None:
@@ -252,6 +280,15 @@ def test_an_agent_goes_several_times_over_what_it_has_gathered() -> None:
     assert alarms(grown(["Addmm", "LogSoftmax", "NllLoss"], **four)) == ["duplicate-batch"]  # four workers that serve the same
     stuck = {"batch/fingerprint": np.minimum(STEP, 200.0), "batch/repeats": np.clip(STEP - 199.0, 1, 20)}
     assert alarms(grown(clips, **stuck)) == ["duplicate-batch"]
+
+
+def test_a_rise_that_the_loss_alone_tells_of_is_named_with_doubt() -> None:
+    """A weight that nobody logged raises the loss as a divergence does, and the gradient of its term with it."""
+    rises = 5.0 + 6.0 * np.exp(-STEP / 20) + 4 * np.minimum(STEP / 250, 1.0) + level(400, 0.0, 0.05)
+    for norm in (None, level(400, 1.0, 0.05), (1 + STEP / 400) * level(400, 1.0, 0.05)):
+        (found,) = [one for one in judge(run(loss=rises, norm=norm)).findings if one.severity.rank]
+        assert found.cause.id == "silent-divergence"
+        assert found.confidence < 0.6
 
 
 def test_a_loss_may_rise_while_the_weight_of_a_term_does() -> None:
