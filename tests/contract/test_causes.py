@@ -55,7 +55,7 @@ IMPLIED = {
     "origin-found": r"origin-is-.*|gradient-lost-on-the-way-back",
     "resumed": r".*-(at|after)-resume",
     "heads-dead": "most-heads-dead",
-    "loss-spike": r"spike-(recovers|persists|is-large)|norm-at-spike|lr-jump-at-spike",
+    "loss-spike": r"spike-(recovers|persists|is-large|heals-late)|norm-at-spike|lr-jump-at-spike",
 }
 """What cannot be absent where another signal is present."""
 

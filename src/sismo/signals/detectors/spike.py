@@ -56,6 +56,17 @@ def _recovered(view: View) -> Observation:
     return present(spike.start, spike.end, channel=LOSS_TRAIN, back=spike.recovered_at, **numbers_of(spike))
 
 
+def _healed_late(view: View) -> Observation:
+    """It is back in the end, after more steps than a spike has to recover in: what one odd batch does is over in a few."""
+    spike = judged(view)
+    if isinstance(spike, Observation):
+        return spike
+    back = back_late(view, spike)
+    if spike.recovered is None:
+        return unknown("the {steps} steps after the spike at step {at}", steps=int(view.limit("spike-recover-steps")), at=spike.start)
+    return absent(LOSS_TRAIN) if back is None else present(spike.start, back, channel=LOSS_TRAIN, back=back, **numbers_of(spike))
+
+
 def _persistent(view: View) -> Observation:
     """Not recovered, and the level at the end of what follows is still above the one before by more than its noise."""
     spike = judged(view)
@@ -138,6 +149,7 @@ _READS = (LOSS_TRAIN,)
 DETECTORS = (
     Detector("loss-spike", _READS, _spike, "the loss is {peak:.4g} at step {at}, {z:.1f} robust σ above {before:.4g} ({count} such)", "no step stands above the noise of this run ({excursions} {excursions:excursion|excursions} of ordinary height)", thresholds=_SPIKE_LIMITS, live=True),
     Detector("spike-recovers", _READS, _recovered, "the spike at step {at} ({peak:.4g}) is back at its level by step {back}", "no spike is back at its level in time", thresholds=_SPIKE_LIMITS, live=True),
+    Detector("spike-heals-late", _READS, _healed_late, "the loss is not back from that spike before step {back}, later than one batch would have it", "no spike takes longer to heal than one batch would have it", thresholds=_SPIKE_LIMITS),
     Detector("spike-persists", _READS, _persistent, "after step {start} the loss stays up: {now:.4g} against {before:.4g} before", "the loss does not stay up after a spike", thresholds=_SPIKE_LIMITS, live=True),
     Detector("loss-drifts-after-one-row", _READS, _drifts, "one row, step {at}, is thrown to {peak:.4g}; the next is nearly back, and from there the loss drifts to {now:.4g}", "no drift follows a single row that towers"),
     Detector("spike-is-large", _READS, _large, "the spike at step {at} stands {z:.0f} robust σ high, far above every other excursion of the run", "the spike is not far outside the run's own tail", live=True),

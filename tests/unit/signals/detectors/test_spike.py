@@ -24,6 +24,7 @@ LEARNT = with_at(2.0 * np.exp(-np.arange(600) / 60) + 0.003 * level(600, 1.0, 0.
 UNREST = CALM.copy()
 UNREST[[384, 387, 388, 394, 400, 401]] += [1.2, 1.4, 1.1, 1.3, 4.0, 2.0]
 EVALS = np.arange(20, 601, 20)
+LATE = CALM + np.where(np.arange(600) < 400, 0.0, 4.0 * np.exp(-np.maximum(0, np.arange(600) - 400) / 25))
 MORE_AND_MORE = CALM.copy()
 for _height, _place in enumerate([300, 400, 450, 500, 530, 550, 570, 585]):
     MORE_AND_MORE[_place] += 2.0 + _height
@@ -43,6 +44,7 @@ LARGER = np.where(np.arange(600) < 400, NORM, 2 * NORM)
 TRIOS = {
     "loss-spike": Trio(run(loss=SPIKED), run(loss=CALM), SHORT),
     "spike-recovers": Trio(run(loss=SPIKED), run(loss=STAYS), run(loss=with_at(CALM, 595, 6.0, 6.0, 6.0, 6.0, 6.0))),
+    "spike-heals-late": Trio(run(loss=LATE), run(loss=SPIKED), run(loss=with_at(CALM, 595, 6.0, 6.0, 6.0, 6.0, 6.0))),
     "spike-persists": Trio(run(loss=STAYS), run(loss=SPIKED), SHORT),
     "spike-is-large": Trio(run(loss=with_at(CALM, 400, 9.0, 8.0)), run(loss=with_at(CALM, 400, 9.0, 8.0), norm=NORM), SHORT),
     "spike-is-worth-a-look": Trio(run(loss=SPIKED, norm=with_at(NORM, 400, 9.0)), run(loss=LEARNT, norm=with_at(NORM, 400, 9.0)), SHORT),
@@ -378,6 +380,19 @@ def test_a_jump_without_a_validation_loss_is_never_blamed_on_the_labels_for_sure
     found = judge(run(loss=STAYS, norm=np.where(np.arange(600) < 400, NORM, 6 * NORM), lr=LR, val=val)).findings  # type: ignore[arg-type]
     blamed = [one.confidence for one in found if one.cause.id == "labels-corrupted"]
     assert blamed == [] if val is not None else max(blamed) < 0.6
+
+
+def test_one_odd_batch_is_not_named_for_sure_where_the_loss_takes_long_to_come_back() -> None:
+    """Targets that are wrong by a constant are learnt in a hundred steps, and the loss is as before: no batch did that."""
+    soon, late = (
+        next(
+            one.confidence
+            for one in judge(run(loss=loss, norm=with_at(NORM, 400, 9.0, 8.0), lr=LR)).findings
+            if one.cause.id == "long-tail-batch"
+        )
+        for loss in (SPIKED, LATE)
+    )
+    assert late < 0.6 < soon
 
 
 def test_a_leap_that_takes_long_to_heal_is_no_height_that_the_run_had_before() -> None:
