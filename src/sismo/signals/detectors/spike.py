@@ -126,7 +126,8 @@ def _worth_a_look(view: View) -> Observation:
 
     There, with the loss under 2 % of what it began at, a single example that is not fitted stands out however small it is: not where the
     spike stays under a quarter of where the loss began. Nor of a loss that goes below zero: a density has no bound on what one odd example
-    costs. Nor where the loss stands well over the level before it ever after: one batch does not do that, a target that moves does.
+    costs. Nor where the loss stands well over the level before it ever after, or is back late: one batch does not do that, a target that
+    moves does, or images that get larger, and the run got over it.
     """
     spike = judged(view)
     if isinstance(spike, Observation):
@@ -140,7 +141,7 @@ def _worth_a_look(view: View) -> Observation:
     small = 0 <= spike.before < _LEARNT * began and spike.peak < _MINOR * began
     ever_after = loss.values[loss.steps > spike.end] if loss is not None else np.zeros(0)
     higher = ever_after.size > 0 and spike.before >= 0 and level(ever_after) > spike.before + max(spike.scale, (_HIGHER - 1) * spike.before)
-    if small or higher or goes_below_zero(view):
+    if small or higher or back_late(view, spike) is not None or goes_below_zero(view):
         return absent(LOSS_TRAIN)
     return present(spike.start, spike.end, channel=LOSS_TRAIN, **numbers_of(spike))
 

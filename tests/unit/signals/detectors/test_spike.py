@@ -384,15 +384,12 @@ def test_a_jump_without_a_validation_loss_is_never_blamed_on_the_labels_for_sure
 
 def test_one_odd_batch_is_not_named_for_sure_where_the_loss_takes_long_to_come_back() -> None:
     """Targets that are wrong by a constant are learnt in a hundred steps, and the loss is as before: no batch did that."""
-    soon, late = (
-        next(
-            one.confidence
-            for one in judge(run(loss=loss, norm=with_at(NORM, 400, 9.0, 8.0), lr=LR)).findings
-            if one.cause.id == "long-tail-batch"
-        )
+    (soon,), (late,) = (
+        [one for one in judge(run(loss=loss, norm=with_at(NORM, 400, 9.0, 8.0), lr=LR)).findings if one.cause.id == "long-tail-batch"]
         for loss in (SPIKED, LATE)
     )
-    assert late < 0.6 < soon
+    assert late.confidence < 0.6 < soon.confidence
+    assert (soon.severity.value, late.severity.value) == ("warning", "note")
 
 
 def test_a_leap_that_takes_long_to_heal_is_no_height_that_the_run_had_before() -> None:
