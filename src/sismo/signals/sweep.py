@@ -20,7 +20,9 @@ _EARLY = 1.5
 
 
 def is_swept(view: View) -> bool:
-    """Whether the LR rises at every row, evenly in its logarithm, by three decades or more and to 0.01 or more. False where nothing tells.
+    """Whether the LR rises evenly in its logarithm, but for its last digit, by three decades or more and to 0.01 or more.
+
+    False where nothing tells.
 
     Not where the loss is lost or high in the lower half of those decades: that is no end of a range test, and has a cause of its own.
     """
@@ -36,7 +38,7 @@ def is_swept(view: View) -> bool:
 def _is_even(lr: Series, least: float) -> bool:
     """Whether an LR grows that far, row by row and along a straight line of its logarithm."""
     values = lr.values
-    if not (values[0] > 0 and values[-1] >= max(_HIGH, least * values[0]) and bool((np.diff(values) > 0).all())):
+    if not (values[0] > 0 and values[-1] >= max(_HIGH, least * values[0]) and bool((np.diff(values) >= 0).all())):
         return False
     logs, span = np.log(values), float(np.log(values[-1] / values[0]))
     line = logs[0] + span * (lr.steps - lr.steps[0]) / float(lr.steps[-1] - lr.steps[0])

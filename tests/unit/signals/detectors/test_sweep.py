@@ -46,6 +46,12 @@ def test_the_range_of_a_finder_is_its_own(first: float, last: float) -> None:
     assert state(run(loss=FALLS, lr=np.geomspace(first, last, 150)), "lr-is-swept") is State.PRESENT
 
 
+@pytest.mark.parametrize("form", ["{:.1e}", "{:.2e}", "{:.6f}", "{:.4g}"])
+def test_a_range_test_is_seen_through_the_digits_that_it_is_printed_with(form: str) -> None:
+    printed = np.array([float(form.format(rate)) for rate in SWEPT])
+    assert state(run(loss=DIVERGES, lr=printed), "lr-is-swept") is State.PRESENT
+
+
 @pytest.mark.parametrize(
     "lr",
     [
