@@ -40,15 +40,15 @@ def _raising() -> None:
 @pytest.mark.parametrize(("how", "says"), [(_killed, "SIGKILL"), (_raising, "exit code 1")])
 @pytest.mark.parametrize("others", [0, 2])
 def test_a_loop_that_ends_early_ends_the_others(how: Callable[[], None], says: str, others: int) -> None:
-    before = multiprocessing.active_children()
+    before = set(multiprocessing.active_children())
     still = {str(number): bare for number in range(others)}
     with pytest.raises(SismoError, match=says):
         measure(Transformer(32, 1), 4, {"ends": _ends_by(how), **still}, iter(itertools.count()).__next__, passes=1)
-    assert multiprocessing.active_children() == before
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_an_interruption_ends_all_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = multiprocessing.active_children()
+    before = set(multiprocessing.active_children())
     asked, turns = loops._Running.asked, itertools.count()
 
     def interrupted(one: Any) -> Any:
@@ -59,7 +59,7 @@ def test_an_interruption_ends_all_loops(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(loops._Running, "asked", interrupted)
     with pytest.raises(KeyboardInterrupt):
         measure(Transformer(32, 1), 4, {"another": bare}, iter(itertools.count()).__next__, passes=1)
-    assert multiprocessing.active_children() == before
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_a_recorder_that_stopped_has_no_cost() -> None:
