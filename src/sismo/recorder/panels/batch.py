@@ -28,7 +28,7 @@ from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivate
 
 from sismo.recorder.draft import Job, wide
 from sismo.recorder.fingerprint import Fingerprint, number
-from sismo.recorder.local import readable
+from sismo.recorder.inputs import tensors, whole
 from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.records.types import Event
@@ -67,12 +67,12 @@ class BatchPanel(Panel):
 
     def on_inputs(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Looks at the tensors that the model is called with."""
-        named = [*((str(at), tensor) for at, tensor in enumerate(_tensors(arguments))), *_named(options)]
+        named = [*((str(at), tensor) for at, tensor in enumerate(tensors(arguments))), *_named(options)]
         inputs = [tensor for name, tensor in named if name not in _LABELS and tensor.numel()]
         if not inputs:
             return
         draft = self.scene.draft
-        tokens = next((tensor for tensor in inputs if _whole(tensor) and tensor.ndim == 2), None)
+        tokens = next((tensor for tensor in inputs if whole(tensor) and tensor.ndim == 2), None)
         main = inputs[0] if tokens is None else tokens
         if main.ndim > 1:
             draft.add("batch/length", main.shape[1])
@@ -83,9 +83,9 @@ class BatchPanel(Panel):
             draft.add("batch/nonfinite", ~sound)
         else:
             draft.add("batch/nonfinite", 0.0)
-        labels = next((tensor for name, tensor in named if name in _LABELS and _whole(tensor)), None)
+        labels = next((tensor for name, tensor in named if name in _LABELS and whole(tensor)), None)
         if labels is None and tokens is not None:
-            labels = next((tensor for tensor in inputs if tensor is not tokens and _whole(tensor) and tensor.shape == tokens.shape), None)
+            labels = next((tensor for tensor in inputs if tensor is not tokens and whole(tensor) and tensor.shape == tokens.shape), None)
             # The second positional argument may also be a mask of ones and zeros: then every entry counts as a label.
         if labels is not None and labels.numel():
             draft.add("batch/label_share", (labels != _IGNORED).float().mean())
@@ -143,25 +143,9 @@ def _differs(module: nn.Module) -> bool:
     return dropout or (isinstance(module, _NormBase) and module.track_running_stats)
 
 
-def _whole(tensor: Tensor) -> bool:
-    return not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype != torch.bool
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    if isinstance(values, Tensor):
-        if readable(values):
-            yield torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
-    elif isinstance(values, Mapping):
-        for value in values.values():
-            yield from _tensors(value)
-    elif isinstance(values, (list, tuple)):
-        for value in values:
-            yield from _tensors(value)
-
-
 def _named(options: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     for name, value in options.items():
-        for tensor in _tensors(value):
+        for tensor in tensors(value):
             yield name, tensor
 
 

@@ -16,14 +16,14 @@ steps and where they are looked at; on an accelerator their mean at every step. 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sismo.recorder.draft import Job, gathered
-from sismo.recorder.local import readable
+from sismo.recorder.inputs import tensors, whole
 from sismo.recorder.panel import Panel
 from sismo.recorder.scene import Scene
 from sismo.recorder.sound import sound
@@ -75,7 +75,7 @@ class TargetsPanel(Panel):
     def on_inputs(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Keeps the tokens that the model is called with until the step ends."""
         if self._armed:
-            self._inputs = [tensor for tensor in _tensors([*arguments, *options.values()]) if _whole(tensor)]
+            self._inputs = [tensor for tensor in tensors([*arguments, *options.values()]) if whole(tensor)]
 
     def on_criterion(self, name: str, scores: Tensor, target: Tensor) -> None:
         """Looks at the targets of a criterion."""
@@ -88,7 +88,7 @@ class TargetsPanel(Panel):
         with self.timed(_ALL):
             if name in _BINARY:
                 self._classes = max(self._classes, 2)
-            self._seen.append(self._labels(scores, target) if _whole(target) else self._numbers(target))
+            self._seen.append(self._labels(scores, target) if whole(target) else self._numbers(target))
 
     def on_step(self, loss: object, more: object) -> None:
         """Puts what was seen in the step together."""
@@ -100,7 +100,7 @@ class TargetsPanel(Panel):
         spreads = [seen.spread for seen in self._seen if seen.spread is not None]
         same = [seen.as_input for seen in self._seen if seen.as_input is not None]
         following = [seen.as_next for seen in self._seen if seen.as_next is not None]
-        whole = len(spreads) == len(levels)  # or one of them cannot be judged
+        judged = len(spreads) == len(levels)  # or one of them cannot be judged
         if self._classes:
             self.scene.draft.add("target/classes", self._classes)
 
@@ -108,7 +108,7 @@ class TargetsPanel(Panel):
             found, at = dict[str, float](), 0
             of_levels, of_spreads, *shares = [values[at : (at := at + len(part))] for part in parts]
             found["target/level"] = math.fsum(of_levels) / len(levels)
-            if whole:
+            if judged:
                 found["target/spread"] = max(*of_spreads, max(of_levels) - min(of_levels))
             found |= {name: max(share) for name, share in zip(("target/as_input", "target/as_next"), shares, strict=True) if share}
             return found
@@ -154,21 +154,6 @@ def _known_sound(loss: object) -> bool:
 
 def _share(hits: Tensor, kept: Tensor) -> Tensor:
     return (hits & kept).sum() / kept.sum().clamp(min=1)
-
-
-def _whole(tensor: Tensor) -> bool:
-    return not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype != torch.bool
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    if isinstance(values, Tensor):
-        if readable(values):
-            yield values
-    elif isinstance(values, Mapping):
-        yield from _tensors(list(values.values()))
-    elif isinstance(values, (list, tuple)):
-        for value in values:
-            yield from _tensors(value)
 
 
 PANEL = TargetsPanel
