@@ -13,7 +13,7 @@ _OF_EPISODES = frozenset({"mean", "avg", "average", "ep", "eval", "discounted", 
 """What a return is told with that is none of money."""
 _ACTS = frozenset({"policy", "actor", "td", "bellman"})
 """Losses that only an agent has."""
-_ACTING = (("action", "value"),)
+_ACTION, _VALUE = frozenset({"action"}), frozenset({"value"})
 _GENERATES = frozenset({"g", "gen", "generator"})
 _JUDGES = frozenset({"d", "disc", "dis", "discr", "discriminator", "critic"})
 _HALVES = (frozenset({"real"}), frozenset({"fake"}))
@@ -35,7 +35,7 @@ _PLAIN = re.compile(
 def objective(names: Sequence[frozenset[str]]) -> str | None:
     """``rl`` or ``gan`` where the words of the names show it; those of a loss have ``loss`` among them."""
     everything = frozenset[str]().union(*names)
-    acts = any(has & _ACTS and has & _ERRORS for has in names) or any(_has_losses(names, *map(_one, pair)) for pair in _ACTING)
+    acts = any(has & _ACTS and has & _ERRORS for has in names) or _has_losses(names, _ACTION, _VALUE)
     rewarded = everything & _REWARDED or any(has & _RETURNS and has & _OF_EPISODES for has in names)
     if "chosen" not in everything and (rewarded or acts):
         return "rl"
@@ -56,10 +56,6 @@ def clips_a_policy(ops: Sequence[str]) -> bool:
     """Whether a ratio of probabilities is held between bounds and the lesser of two taken, as PPO does; boxes take the greater too."""
     made = frozenset(ops)
     return made >= _CLIPS and not made & _BOXES
-
-
-def _one(word: str) -> frozenset[str]:
-    return frozenset({word})
 
 
 def _has_losses(names: Sequence[frozenset[str]], first: frozenset[str], second: frozenset[str]) -> bool:

@@ -12,6 +12,8 @@ from sismo.records.numeric import median
 from sismo.records.types import Series
 from sismo.signals.rolling import medians
 
+UNIT = 1.0
+"""Loss that is not near 0 in any unit."""
 _MAD_TO_SIGMA = 1.4826
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sismo.records.channels import LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series
 from sismo.signals.kind import TOKENS, classes, language_sign, names, without_vocabulary
-from sismo.signals.levels import end_level, finite, level, noise, wander
+from sismo.signals.levels import UNIT, end_level, finite, level, noise, wander
 from sismo.signals.trend import mann_kendall
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
 from sismo.signals.view import View
@@ -26,8 +26,6 @@ _ROWS_AROUND = 8
 _MOST_PAIRS = 1000
 _FEWEST_NATS = 1.5
 """First loss from which two losses near 0 mean a leak: below it stand squared errors and easy two-class tasks, which get there honestly."""
-_UNIT = 1.0
-"""Loss that is not near 0 in any unit."""
 _EASY = 0.25
 _DOUBT = 1.64
 """Mann-Kendall z of a rise that noise alone makes in 1 of 20 logs."""
@@ -295,7 +293,7 @@ def _both_vanish(view: View) -> Observation:
     _, train, val = pairs[-1]
     first = max(pairs[0][1], pairs[0][2], 1.0)
     gone = max(train, val) < 0.003 * first and max(pairs[0][1], pairs[0][2]) >= _FEWEST_NATS
-    gone = gone and not without_vocabulary(view) and min(train, val) < _UNIT  # of the squares of large numbers so much is left
+    gone = gone and not without_vocabulary(view) and min(train, val) < UNIT  # of the squares of large numbers so much is left
     return present(found.start, found.end, channel=LOSS_VAL, train=train, val=val) if gone and found.start is not None else absent(LOSS_VAL)
 
 

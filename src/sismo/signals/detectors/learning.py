@@ -12,7 +12,7 @@ from sismo.records.channels import GRAD_NORM_PRE, LOSS_TRAIN, LOSS_VAL
 from sismo.records.types import Series, Values
 from sismo.signals.baseline import widening
 from sismo.signals.kind import PER_TOKEN, classes, language_sign, names
-from sismo.signals.levels import end_level, level, noise, part_levels, wander
+from sismo.signals.levels import UNIT, end_level, level, noise, part_levels, wander
 from sismo.signals.numerals import digits
 from sismo.signals.trend import Trend, block_means, mann_kendall, recent_trend, strictly_rising, whole_trend
 from sismo.signals.types import Detector, Observation, State, Threshold, absent, present, unknown
@@ -40,8 +40,6 @@ loops without zero_grad: 0.27 to 1.0, 0.2 to 1.3, and no row but where batches o
 in a line 0.16 to 0.8, 0.1 to 2.2, and 0.24 to 0.41."""
 _SCHOOLING = 49
 """Steps after the first within which even a sound model may stay at the guess."""
-_UNIT = 1.0
-"""Loss that is not near 0 in any unit."""
 _DESCENDS = 0.7
 """Share of the level of ten rows under which the next ten are in a steep descent."""
 _SPARSE_Z = 3.3
@@ -367,7 +365,7 @@ def _collapse(view: View) -> Observation:
     half = earlier.size // 2
     descends = half > 0 and level(earlier[half:]) < _DESCENDS * level(earlier[:half])
     soon = level(values[start + width : start + 2 * width]) if start + width < len(loss) else ends
-    fell = earlier.size >= 3 and max(soon, ends) < min(_UNIT, 0.05 * level(earlier)) and level(earlier) > 0.3
+    fell = earlier.size >= 3 and max(soon, ends) < min(UNIT, 0.05 * level(earlier)) and level(earlier) > 0.3
     fell = fell and not view.family("loss_term")
     found = present(
         int(loss.steps[start]), int(loss.steps[-1]), channel=LOSS_TRAIN, before=level(earlier) if earlier.size else 0.0, after=ends
